@@ -1,0 +1,1 @@
+"""From Kafka to the read model in PostgreSQL."""

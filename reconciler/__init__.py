@@ -1,0 +1,1 @@
+"""What repairs and carries out: the room worker, the poller, the outbox relay, the dead-letter tools."""

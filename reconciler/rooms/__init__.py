@@ -1,0 +1,1 @@
+"""The room worker: exactly one Zoom room for each meeting."""

@@ -1,0 +1,1 @@
+"""The command line, the composition of roles, the embedded stack and the demo."""

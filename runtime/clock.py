@@ -1,0 +1,34 @@
+"""The time, as a port: the only module that may ask the machine for it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """The present moment, aware UTC, to the millisecond."""
+
+    def monotonic_seconds(self) -> float:
+        """Seconds that never step back, for measuring how long something took."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClock:
+    """The machine's clock, shifted by a fixed number of seconds."""
+
+    shift_seconds: float = 0.0
+
+    def now(self) -> datetime:
+        """The present moment, aware UTC, to the millisecond."""
+        moment = datetime.now(UTC) + timedelta(seconds=self.shift_seconds)
+        return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+    def monotonic_seconds(self) -> float:
+        """Seconds that never step back."""
+        return time.monotonic()

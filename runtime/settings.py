@@ -1,0 +1,186 @@
+"""Every setting, whole and validated: environment variables with the prefix `ROOMKEEPER_` and `__` between levels.
+
+`load()` is the only reader of the environment. A bad value raises `Misconfigured` with one line that names the variable.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from schemas.errors import Misconfigured
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A frozen group of settings; unknown names are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class KafkaSettings(Section):
+    """How to reach the broker, and how topics are named."""
+
+    bootstrap_servers: str | None = Field(None, description="host:port list; empty means the embedded or Docker broker")
+    topic_prefix: str = Field("", pattern=r"^[a-z0-9._-]*$", description="put before every topic, group and app name")
+    replication: int = Field(3, ge=1, description="replicas of topics that `topics apply` makes")
+    min_insync_replicas: int = Field(2, ge=1)
+    partitions: int | None = Field(None, ge=1, description="overrides the partition count of event topics; fixed at birth")
+    security: dict[str, str] = Field(default_factory=dict, description="librdkafka security settings, such as sasl.mechanism")
+
+
+class PostgresSettings(Section):
+    """How to reach the database."""
+
+    dsn: SecretStr | None = Field(None, description="libpq URL; empty means the embedded or Docker database")
+    pool_size: int = Field(8, ge=1, le=100)
+    statement_timeout_seconds: Seconds = 30.0
+
+
+class WebhookSecret(Section):
+    """One signing secret of an account's Zoom app."""
+
+    value: SecretStr = Field(min_length=1)
+    expires_at: datetime | None = Field(None, description="end of a rotation's overlap; empty means it stays")
+
+
+class Account(Section):
+    """One Zoom account: the tenant, with its app's secrets."""
+
+    account_id: str = Field(min_length=1, max_length=64)
+    webhook_secrets: tuple[WebhookSecret, ...] = Field((), description="the first that is active is the primary one")
+    client_id: str | None = None
+    client_secret: SecretStr | None = None
+    gateway: bool = Field(False, description="whether Roomkeeper may call Zoom for this account")
+    api_url: str | None = Field(None, description="REST base; empty means what the token says, or https://api.zoom.us")
+    token_url: str = "https://zoom.us/oauth/token"  # noqa: S105 - an address, not a secret
+    plan: str = Field("pro", pattern="^(free|pro|business)$")
+    tracking_field: str | None = Field(None, description="name of the account's tracking field for the provider key")
+
+
+class IngressSettings(Section):
+    """The HTTP side."""
+
+    host: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65535, description="0 takes a free one")
+    max_body_bytes: int = Field(1_048_576, ge=1024)
+    signature_window_seconds: int = Field(300, ge=1)
+    produce_timeout_seconds: Seconds = 2.0
+    max_in_flight: int = Field(2_000, ge=1, description="requests waiting for the broker; more are answered 503")
+    max_wait_seconds: int = Field(30, ge=0, le=30, description="upper bound of Prefer: wait")
+    page_size: int = Field(50, ge=1, le=200)
+
+
+class StreamsSettings(Section):
+    """The Faust workers."""
+
+    data_dir: Path = Path("data/streams")
+    app_id: str = "roomkeeper-streams"
+    instance_id: str | None = Field(None, description="static group member: the pod's stable name")
+    generation: int = Field(0, ge=0, description="raised by a refold")
+    transaction_events: int = Field(10_000, ge=1)
+    transaction_seconds: Seconds = 0.1
+    commit_timeout_seconds: Seconds = 30.0
+    stall_seconds: Seconds = Field(60.0, description="no progress under lag for so long ends the process")
+    dead_letter_share: float = Field(0.5, gt=0, le=1, description="share of bad messages, over a window, that stops the worker")
+    dead_letter_run: int = Field(1_000, ge=1, description="run length of bad messages that stops the worker")
+    fail_point: str | None = Field(None, description="named point at which the process ends itself; for crash tests only")
+
+
+class ProjectorSettings(Section):
+    """Kafka to PostgreSQL."""
+
+    batch_records: int = Field(2_000, ge=1)
+    batch_seconds: Seconds = 0.05
+
+
+class RoomSettings(Section):
+    """The room worker."""
+
+    claim_rows: int = Field(50, ge=1, le=50)
+    lease_seconds: Seconds = 120.0
+    settle_seconds: float = Field(120.0, ge=0, description="look-ups for a room of unknown fate are spread over so long")
+    concurrency: int = Field(8, ge=1)
+    call_attempts: int = Field(4, ge=1)
+    call_backoff_seconds: tuple[float, float] = (0.3, 5.0)
+    keep_backoff_seconds: tuple[float, float, float] = Field((0.5, 60.0, 900.0), description="first, early limit, limit")
+    call_timeout_seconds: Seconds = 15.0
+    poll_seconds: Seconds = Field(1.0, description="how often due rows are looked for when no notification comes")
+    retried_after_seconds: Seconds = Field(600.0, description="a row settled so long ago and still there is due again")
+
+
+class SecuritySettings(Section):
+    """Keys that Roomkeeper itself holds."""
+
+    encryption_keys: tuple[SecretStr, ...] = Field((), description="Fernet keys, newest first; protects tokens and unreadable bytes at rest")
+
+
+class ClockSettings(Section):
+    """For tests that move all processes' clocks alike."""
+
+    shift_seconds: float = 0.0
+
+
+class LogSettings(Section):
+    """Log output: pretty on a terminal, JSON elsewhere."""
+
+    level: str = Field("INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
+    format: str = Field("auto", pattern="^(auto|pretty|json)$")
+
+
+class MetricsSettings(Section):
+    """Where /metrics of a role without HTTP of its own is served."""
+
+    host: str = "127.0.0.1"
+    port: int | None = Field(None, ge=0, le=65535, description="empty means off, 0 takes a free one")
+
+
+class EmbeddedSettings(Section):
+    """The broker and database that Roomkeeper brings itself."""
+
+    data_dir: Path = Path("data/embedded")
+    kafka_heap_mb: int = Field(512, ge=128)
+    docker: str = Field("auto", pattern="^(auto|never|always)$", description="whether a reachable Docker engine is used")
+
+
+class Settings(BaseSettings):
+    """All settings of all roles."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ROOMKEEPER_", env_nested_delimiter="__", frozen=True, extra="forbid", env_file=None
+    )
+
+    kafka: KafkaSettings = KafkaSettings()
+    postgres: PostgresSettings = PostgresSettings()
+    accounts: tuple[Account, ...] = Field((), description="JSON list of accounts")
+    ingress: IngressSettings = IngressSettings()
+    streams: StreamsSettings = StreamsSettings()
+    projectors: ProjectorSettings = ProjectorSettings()
+    rooms: RoomSettings = RoomSettings()
+    security: SecuritySettings = SecuritySettings()
+    clock: ClockSettings = ClockSettings()
+    log: LogSettings = LogSettings()
+    metrics: MetricsSettings = MetricsSettings()
+    embedded: EmbeddedSettings = EmbeddedSettings()
+
+
+def load() -> Settings:
+    """The settings of this process.
+
+    Raises:
+        Misconfigured: a variable is unknown or does not hold; the message has a line per variable.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        lines = (f"{_variable(each['loc'])}: {each['msg']}" for each in error.errors())
+        raise Misconfigured("; ".join(lines)) from error
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    return "ROOMKEEPER_" + "__".join(str(part).upper() for part in location)

@@ -1,0 +1,1 @@
+"""Dataclasses for the Avro records, one module per topic."""

@@ -1,0 +1,142 @@
+"""What callers and the room worker ask for: the records of `meeting-commands`, keyed by the meeting id."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recurrence:
+    """A series, in Zoom's terms: type 1 daily, 2 weekly, 3 monthly."""
+
+    type: int
+    repeat_interval: int = 1
+    weekly_days: str | None = None
+    monthly_day: int | None = None
+    monthly_week: int | None = None
+    monthly_week_day: int | None = None
+    end_times: int | None = None
+    end_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomSettings:
+    """Every room setting that matters, always sent whole: what is left out, Zoom takes from the account's defaults.
+
+    Source: Zoom's changelog "Meetings", 2025-12-15.
+    """
+
+    waiting_room: bool = True
+    join_before_host: bool = False
+    mute_upon_entry: bool = True
+    host_video: bool = False
+    participant_video: bool = False
+    approval_type: int = 2
+    """0 automatic, 1 manual, 2 no registration."""
+    auto_recording: str = "none"
+    alternative_hosts: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeetingDetails:
+    """What a caller wants of a meeting, whole."""
+
+    host: str
+    """Zoom user id or e-mail address of the host."""
+    topic: str
+    start_local: str
+    """Wall time in `timezone`, `YYYY-MM-DDTHH:MM:SS`, without offset."""
+    timezone: str
+    """IANA name."""
+    start_at: datetime
+    """The same moment in UTC."""
+    duration_minutes: int
+    agenda: str = ""
+    recurrence: Recurrence | None = None
+    settings: RoomSettings = field(default_factory=RoomSettings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateMeeting:
+    """A caller wants a meeting with a room."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    """`key:<api key id>`, `outbox:<name>`, `worker:<id>` or `poller`."""
+    idempotency_key: str
+    request_hash: bytes
+    """SHA-256 of the canonical request, so that other content under the same key is a conflict."""
+    details: MeetingDetails
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeMeeting:
+    """A caller wants other details; the new details are whole, ingress has merged the changes into what it knew."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    idempotency_key: str | None
+    request_hash: bytes
+    expected_version: int | None
+    changes: str
+    """Canonical JSON object of the fields to change, named as in `MeetingDetails`; absent is unchanged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CancelMeeting:
+    """A caller no longer wants the meeting."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    idempotency_key: str | None
+    request_hash: bytes
+    expected_version: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomFound:
+    """A room as Zoom answered it, without its secrets."""
+
+    zoom_id: str
+    uuid: str
+    host_id: str
+    join_url: str
+    provider_key: str | None
+    """The key that the room carries; None when it carries none."""
+    details: str
+    """Canonical JSON of what Zoom shows of the details Roomkeeper sets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRoomOutcome:
+    """What became of one call for a meeting's room. `command_id` derives from kind, key, epoch and room."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    kind: str
+    """`outcome`, `late_report`, `read_back` or `sweep`."""
+    provider_key: str
+    epoch: int
+    action: str
+    """`create`, `update`, `cancel` or `remove`."""
+    outcome: str
+    """`done`, `failed`, `retry`, `unknown`, `gone`, `too_late` or `provider_unavailable`."""
+    attempts: int
+    next_attempt_at: datetime | None = None
+    room: RoomFound | None = None
+    error_code: str | None = None
+    error_message: str | None = None

@@ -1,0 +1,1 @@
+"""The stream processors: Faust transport, tables and agents, and the pure folds."""

@@ -1,0 +1,1 @@
+"""Meetings: a decider over commands."""

@@ -1,0 +1,1 @@
+"""Rooms: a join-semilattice over what was heard from Zoom."""
