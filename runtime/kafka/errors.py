@@ -1,0 +1,65 @@
+"""What Kafka's errors mean for Roomkeeper: each falls into one of the four families, once, at this edge."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError, KafkaException
+
+from schemas.errors import BadMessage, Broken, Misconfigured, RoomkeeperError, Unavailable
+
+_BAD_MESSAGE = frozenset(
+    {
+        KafkaError.MSG_SIZE_TOO_LARGE,
+        KafkaError.RECORD_LIST_TOO_LARGE,
+        KafkaError.INVALID_MSG,
+        KafkaError.INVALID_RECORD,
+        KafkaError.INVALID_TIMESTAMP,
+    }
+)
+_MISCONFIGURED = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+        KafkaError.TOPIC_EXCEPTION,
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError._AUTHENTICATION,
+        KafkaError._SSL,
+        KafkaError._INVALID_ARG,
+        KafkaError.UNSUPPORTED_VERSION,
+        KafkaError.INVALID_CONFIG,
+        KafkaError.INVALID_REPLICATION_FACTOR,
+    }
+)
+_BROKEN = frozenset(
+    {
+        KafkaError._FATAL,
+        KafkaError._FENCED,
+        KafkaError._STATE,
+        KafkaError.PRODUCER_FENCED,
+        KafkaError.INVALID_PRODUCER_EPOCH,
+        KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    }
+)
+
+
+def translate(error: KafkaError, *, doing: str) -> RoomkeeperError:
+    """The error in Roomkeeper's terms; `doing` says what was being done, such as `produce to zoom-events`."""
+    text = f"{doing}: {error.str()} ({error.name()})"
+    code = error.code()
+    if error.fatal() or code in _BROKEN:
+        return Broken(text)
+    if code in _BAD_MESSAGE:
+        return BadMessage(text)
+    if code in _MISCONFIGURED:
+        return Misconfigured(text)
+    return Unavailable(text)
+
+
+def translate_exception(error: KafkaException, *, doing: str) -> RoomkeeperError:
+    """The same for an exception, which holds the error as its first argument."""
+    inner = error.args[0] if error.args else None
+    return translate(inner, doing=doing) if isinstance(inner, KafkaError) else Unavailable(f"{doing}: {error}")
