@@ -75,6 +75,6 @@ def _client_config(kafka: KafkaSettings, *, client_id: str) -> Config:
         "bootstrap.servers": kafka.bootstrap_servers,
         "client.id": kafka.topic_prefix + client_id,
         "reconnect.backoff.max.ms": RECONNECT_MAX_MS,
-        "log_level": 4,
+        "log_level": 2,  # connections that fail are told through `error_cb`, a line for each attempt helps nobody
         **kafka.security,
     }

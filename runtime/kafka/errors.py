@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
+import structlog
 from confluent_kafka import KafkaError, KafkaException
 
 from schemas.errors import BadMessage, Broken, Misconfigured, RoomkeeperError, Unavailable
+
+QUIET_SECONDS = 30.0
+"""The same trouble of the same client is logged once in so long."""
 
 _BAD_MESSAGE = frozenset(
     {
@@ -63,3 +70,17 @@ def translate_exception(error: KafkaException, *, doing: str) -> RoomkeeperError
     """The same for an exception, which holds the error as its first argument."""
     inner = error.args[0] if error.args else None
     return translate(inner, doing=doing) if isinstance(inner, KafkaError) else Unavailable(f"{doing}: {error}")
+
+
+def error_log(client_id: str) -> Callable[[KafkaError], None]:
+    """An `error_cb`: a line for trouble with connections, and one for each kind at most every `QUIET_SECONDS`."""
+    log = structlog.get_logger("roomkeeper.kafka")
+    told_at: dict[str, float] = {}
+
+    def report(error: KafkaError) -> None:
+        now = time.monotonic()
+        if now - told_at.get(error.name(), float("-inf")) >= QUIET_SECONDS:
+            told_at[error.name()] = now
+            log.warning("kafka.trouble", client=client_id, error=error.name(), message=error.str(), fatal=error.fatal())
+
+    return report

@@ -16,7 +16,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Client
 
 from runtime.kafka.config import producer_config
-from runtime.kafka.errors import translate, translate_exception
+from runtime.kafka.errors import error_log, translate, translate_exception
 from runtime.settings import KafkaSettings
 from schemas.errors import RoomkeeperError, Unavailable
 
@@ -62,7 +62,7 @@ class Producer:
         config = producer_config(kafka, client_id=client_id, timeout_seconds=timeout_seconds)
         self._timeout_seconds = timeout_seconds
         try:
-            self._client = Client({**config, "error_cb": _ignore})
+            self._client = Client({**config, "error_cb": error_log(client_id)})
         except KafkaException as error:
             raise translate_exception(error, doing=f"start the producer {client_id}") from error
         self._stopping = threading.Event()
@@ -155,7 +155,3 @@ def _result(future: Future[Delivery], *, timeout_seconds: float) -> Delivery:
         return future.result(timeout_seconds)
     except TimeoutError as error:
         raise Unavailable("no word from the producer within its time-out") from error
-
-
-def _ignore(_error: KafkaError) -> None:
-    """Errors of a connection need no word: each record's own outcome says all there is."""
