@@ -53,14 +53,24 @@ Done = Callable[[Delivery | RoomkeeperError], None]
 class Producer:
     """Sends records and says of each what became of it. Use it as a context manager, or close it."""
 
-    def __init__(self, kafka: KafkaSettings, *, client_id: str, timeout_seconds: float = 30.0) -> None:
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        *,
+        client_id: str,
+        timeout_seconds: float = 30.0,
+        after_poll: Callable[[], None] | None = None,
+    ) -> None:
         """Connects in the background; a broker that is down shows when a record is sent.
+
+        `after_poll` is called in the polling thread whenever a round of callbacks has run.
 
         Raises:
             Misconfigured: no broker is named, or a security setting does not hold.
         """
         config = producer_config(kafka, client_id=client_id, timeout_seconds=timeout_seconds)
         self._timeout_seconds = timeout_seconds
+        self._after_poll = after_poll
         try:
             self._client = Client({**config, "error_cb": error_log(client_id)})
         except KafkaException as error:
@@ -137,6 +147,8 @@ class Producer:
     def _poll(self) -> None:
         while not self._stopping.is_set():
             self._client.poll(POLL_SECONDS)
+            if self._after_poll is not None:
+                self._after_poll()
 
 
 def _resolver(future: Future[Delivery]) -> Done:
