@@ -1,0 +1,1 @@
+"""Bodies of Zoom's webhooks, as documented and as seen live."""
