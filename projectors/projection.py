@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from psycopg import Cursor
+from psycopg.rows import DictRow
 
 from schemas.records.tables import Revised
 
@@ -59,7 +60,7 @@ class Projection(Protocol[R]):
             BadMessage: it cannot be read: it becomes a dead letter, the others go on.
         """
 
-    def apply(self, cursor: Cursor[Any], batch: Sequence[Decoded[R]]) -> None:
+    def apply(self, cursor: Cursor[DictRow], batch: Sequence[Decoded[R]]) -> None:
         """Write the rows of these records, in a transaction that the engine opened and will commit.
 
         A batch is never empty and may hold several records of one row (keep the greatest revision; PostgreSQL refuses to
@@ -79,5 +80,5 @@ class Rebuildable(Projection[R], Protocol[R]):
     def changelog(self) -> str:
         """Logical name of the changelog with its entries."""
 
-    def restore(self, cursor: Cursor[Any], batch: Sequence[Decoded[Revised]]) -> None:
+    def restore(self, cursor: Cursor[DictRow], batch: Sequence[Decoded[Revised]]) -> None:
         """Write the rows of these entries under their own revisions; otherwise as `apply`."""

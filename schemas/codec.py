@@ -101,10 +101,15 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
     if wanted not in expected:
         names = " or ".join(each.__name__ for each in expected)
         raise DecodeError(f"holds a {writer.record} where {names} belongs")
-    return from_avro(wanted, _read(value, writer=writer, reader=today[writer.record]))
+    return from_avro(wanted, resolve(value, writer=writer, reader=today[writer.record]))
 
 
-def _read(value: bytes, *, writer: Schema, reader: Schema) -> Any:
+def resolve(value: bytes, *, writer: Schema, reader: Schema) -> Any:
+    """The plain values in these bytes, as the reader's version names and fills them.
+
+    Raises:
+        DecodeError: truncated, damaged or trailing bytes.
+    """
     body = BytesIO(value)
     body.seek(HEADER_BYTES)
     same = None if writer is reader else reader.parsed
