@@ -15,6 +15,7 @@ RECORDS: Mapping[str, type] = {
         meeting_commands.CreateMeeting,
         meeting_commands.ChangeMeeting,
         meeting_commands.CancelMeeting,
+        meeting_commands.RetryRoom,
         meeting_commands.RecordRoomOutcome,
         meeting_events.MeetingEvent,
         meeting_events.MeetingState,

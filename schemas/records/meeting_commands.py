@@ -75,7 +75,7 @@ class CreateMeeting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeMeeting:
-    """A caller wants other details; the new details are whole, ingress has merged the changes into what it knew."""
+    """A caller wants other details. What it did not name stays as it is when the command is decided."""
 
     command_id: str
     account_id: str
@@ -86,7 +86,7 @@ class ChangeMeeting:
     request_hash: bytes
     expected_version: int | None
     changes: str
-    """Canonical JSON object of the fields to change, named as in `MeetingDetails`; absent is unchanged."""
+    """Canonical JSON object of the fields to change, named as in the API (`schemas.requests`); absent is unchanged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,17 +105,33 @@ class CancelMeeting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetryRoom:
+    """An operator wants the room tried again, after a failure that trying again by itself would not have mended."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFound:
     """A room as Zoom answered it, without its secrets."""
 
     zoom_id: str
     uuid: str
     host_id: str
+    host: str
+    """The host as it was asked for: an id or an e-mail address."""
     join_url: str
     provider_key: str | None
     """The key that the room carries; None when it carries none."""
-    details: str
-    """Canonical JSON of what Zoom shows of the details Roomkeeper sets."""
+    shown: str
+    """Canonical JSON of what Zoom shows of the details that Roomkeeper sets; empty when only a list was seen."""
+    shown_at: datetime
+    """When the request that showed it was sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,15 +144,22 @@ class RecordRoomOutcome:
     issued_at: datetime
     issued_by: str
     kind: str
-    """`outcome`, `late_report`, `read_back` or `sweep`."""
+    """`outcome` (under the own epoch), `late_report` (the epoch had gone), `read_back`, `sweep` or `drift`."""
     provider_key: str
     epoch: int
+    """0 for reports that belong to no claim."""
     action: str
     """`create`, `update`, `cancel` or `remove`."""
     outcome: str
-    """`done`, `failed`, `retry`, `unknown`, `gone`, `too_late` or `provider_unavailable`."""
+    """`done`, `failed`, `gone`, `too_late`, `dropped`, `unknown` or `provider_unavailable`."""
     attempts: int
-    next_attempt_at: datetime | None = None
+    version: int | None = None
+    """Version of the meeting whose details this very call sent; None when it sent none, or an earlier call may have."""
+    zoom_id: str | None = None
+    """The room that was worked on."""
     room: RoomFound | None = None
+    """The room as it is now, when it was seen."""
+    differences: tuple[str, ...] = ()
+    """Names of details that Zoom shows otherwise than they were sent."""
     error_code: str | None = None
     error_message: str | None = None

@@ -22,17 +22,27 @@ class RoomWork:
     added_at: datetime
     cause_id: str
     """Command that added the work."""
+    repair: bool = False
+    """Whether it must be done although a later call has sent the same details: a late call may have undone them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeetingRoom:
-    """The room of a meeting."""
+    """A room made for a meeting."""
 
     zoom_id: str
     uuid: str
     host_id: str
+    host: str
+    """The host as it was asked for. Where the meeting wants another, it wants another room."""
     join_url: str
     provider_key: str
+    """The key of the create that made it, which it carries."""
+    shown: str = ""
+    """Canonical JSON of what Zoom showed of its details when last seen; empty when that is not known."""
+    shown_at: datetime | None = None
+    gone_at: datetime | None = None
+    """When Zoom was found not to know the room any more; None while it does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,13 +69,13 @@ class MeetingState:
     created_at: datetime
     changed_at: datetime
     room_status: str
-    """`pending`, `ready`, `failed`, `provider_unavailable`, `removing` or `removed`."""
+    """`pending`, `ready`, `gone`, `failed`, `provider_unavailable`, `removing` or `removed`."""
     room: MeetingRoom | None = None
     problem: RoomProblem | None = None
     last_n: int = 0
     pending: tuple[RoomWork, ...] = ()
     second_rooms: tuple[MeetingRoom, ...] = ()
-    unsure: bool = False
+    """Rooms made in excess, or for an earlier host; each has a pending `remove` until it is gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +96,8 @@ class CommandAnswer:
     version: int
     """Version of the meeting after the command."""
     decided_at: datetime
+    event_kind: str
+    """Kind of the event that told it first: a repeat is told by the same event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,13 +110,14 @@ class MeetingEvent:
     account_id: str
     meeting_id: str
     kind: str
-    """`created`, `changed`, `cancelled`, `rejected`, `room_ready`, `room_changed`, `room_removed`, `room_failed`, `outcome_recorded`, `outcome_ignored`, ..."""
+    """`created`, `changed`, `cancelled`, `retried` or `rejected`; and of outcomes `room_ready`, `room_changed`, `room_removed`,
+    `room_gone`, `room_failed`, `room_unavailable`, `outcome_recorded` (the state changed otherwise) or `outcome_ignored`."""
     happened_at: datetime
     generation: int
     revision: int
     """Offset in `meeting-commands` of the command; readers keep the greatest (generation, revision)."""
     meeting: MeetingState | None
-    """None only when a rejected command concerns no known meeting."""
+    """As it is after the command; None only when a rejected command concerns no known meeting."""
     answer: CommandAnswer | None
     provider_key: str | None = None
     epoch: int | None = None
