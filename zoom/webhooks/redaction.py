@@ -1,0 +1,70 @@
+"""What must not travel: passcodes, host links, download tokens and links, client ids and secrets, wherever they hide.
+
+`join_url` stays, with the passcode that is part of it: it is what a room is for.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from schemas.errors import BadMessage
+
+DEPTH = 64
+"""Zoom's deepest body has about 8 levels; beyond this a body could exhaust the stack."""
+
+_SECRET_NAMES = frozenset(
+    {
+        "authorization",
+        "client_id",
+        "clientid",
+        "download_url",  # its path or query is the permission to download
+        "dynamic_host_key",
+        "host_key",
+        "participant_pin_code",
+        "pwd",
+        "start_url",  # logs its holder in as the host
+        "zak",
+    }
+)
+_SECRET_ENDINGS = ("password", "passcode", "token", "secret")
+_CREDENTIAL_IN_URL = re.compile(r"(?i)([?&#;](?:zak|access_token|download_token)=)[^&#;\s\"']*")
+
+
+def without_secrets(document: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the document without secrets.
+
+    Raises:
+        BadMessage: nested deeper than `DEPTH`.
+    """
+    return {name: _clean(inner, depth=DEPTH) for name, inner in document.items() if not is_secret(name)}
+
+
+def without_nul(value: Any) -> Any:
+    """The value with U+FFFD for NUL, which PostgreSQL can hold in no text."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {without_nul(name): without_nul(inner) for name, inner in value.items()}
+    return [without_nul(inner) for inner in value] if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=4096)
+def is_secret(field: str) -> bool:
+    """Whether a field of this name holds a secret."""
+    lowered = field.lower()
+    return lowered in _SECRET_NAMES or lowered.endswith(_SECRET_ENDINGS)
+
+
+def _clean(value: Any, *, depth: int) -> Any:
+    if isinstance(value, str):
+        return _CREDENTIAL_IN_URL.sub(r"\1", value) if "://" in value else value
+    if not isinstance(value, dict | list):
+        return value
+    if depth == 0:
+        raise BadMessage(f"the body is nested deeper than {DEPTH} levels")
+    if isinstance(value, dict):
+        return {name: _clean(inner, depth=depth - 1) for name, inner in value.items() if not is_secret(name)}
+    return [_clean(inner, depth=depth - 1) for inner in value]
+
