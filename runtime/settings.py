@@ -68,12 +68,16 @@ class IngressSettings(Section):
 
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535, description="0 takes a free one")
-    max_body_bytes: int = Field(1_048_576, ge=1024)
+    max_body_bytes: int = Field(700_000, ge=1024, le=700_000, description="of a webhook; sealed as a dead letter it still fits Kafka's 1 MB")
+    max_request_bytes: int = Field(65_536, ge=1024, le=1_048_576, description="of a request to /v1")
+    body_timeout_seconds: Seconds = Field(5.0, description="a body that takes longer is given up; Zoom itself waits 3 s for the answer")
     signature_window_seconds: int = Field(300, ge=1)
-    produce_timeout_seconds: Seconds = 2.0
+    produce_timeout_seconds: float = Field(2.0, gt=0, le=2.4, description="then 503; Zoom waits 3 s")
     max_in_flight: int = Field(2_000, ge=1, description="requests waiting for the broker; more are answered 503")
     max_wait_seconds: int = Field(30, ge=0, le=30, description="upper bound of Prefer: wait")
+    max_waiting: int = Field(1_000, ge=0, description="requests in Prefer: wait; more are answered 202 at once")
     page_size: int = Field(50, ge=1, le=200)
+    key_cache_seconds: float = Field(3.0, gt=0, le=5, description="so long a revoked API key may still work")
 
 
 class StreamsSettings(Section):
@@ -144,6 +148,7 @@ class EmbeddedSettings(Section):
     """The broker and database that Roomkeeper brings itself."""
 
     data_dir: Path = Path("data/embedded")
+    cache_dir: Path = Field(Path("~/.cache/roomkeeper"), description="where Kafka's jars are kept once fetched")
     kafka_heap_mb: int = Field(512, ge=128)
     docker: str = Field("auto", pattern="^(auto|never|always)$", description="whether a reachable Docker engine is used")
 
