@@ -1,0 +1,103 @@
+"""A real broker and a real database for the tests, with names of its own for each test.
+
+One stack serves the whole run. A test gets a topic prefix that nobody else has, and a database cloned from a template
+that was migrated once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+from confluent_kafka.admin import AdminClient
+from psycopg import sql
+from pydantic import SecretStr
+
+from roomkeeper.embedded.backing import Backing
+from runtime.kafka.config import admin_config
+from runtime.migrate import migrate, migrations
+from runtime.settings import EmbeddedSettings, PostgresSettings, Settings
+from tests.waiting import wait_for
+
+__all__ = ["Stack", "running_stack", "wait_for"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stack:
+    """The broker and database of a run, and what makes a test's own corner in them."""
+
+    backing: Backing
+
+    @property
+    def settings(self) -> Settings:
+        """The addresses; no test works in this corner itself."""
+        return self.backing.settings
+
+    @contextmanager
+    def corner(self) -> Iterator[Settings]:
+        """Settings with a topic prefix and a migrated database of one's own, both gone afterwards."""
+        name = f"t{uuid.uuid4().hex[:10]}"
+        kafka = self.settings.kafka.model_copy(update={"topic_prefix": f"{name}-"})
+        with self.database(name) as postgres:
+            yield self.settings.model_copy(update={"kafka": kafka, "postgres": postgres})
+        self._delete_topics(f"{name}-")
+
+    @contextmanager
+    def database(self, name: str) -> Iterator[PostgresSettings]:
+        """A migrated database called `name`."""
+        template = self._template()
+        with self._administrator() as connection:
+            connection.execute(_CLONE.format(sql.Identifier(name), sql.Identifier(template)))
+            try:
+                yield _at(self.settings.postgres, name)
+            finally:
+                connection.execute(_DROP.format(sql.Identifier(name)))
+
+    def _template(self) -> str:
+        """The name of the migrated template, made when it is not there; another version's migrations have another."""
+        digest = hashlib.sha256("".join(each.checksum for each in migrations()).encode()).hexdigest()[:12]
+        template, draft = f"roomkeeper_template_{digest}", f"roomkeeper_draft_{digest}"
+        with self._administrator() as connection:
+            connection.execute("SELECT pg_advisory_lock(hashtext('roomkeeper.tests.template'))")
+            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
+                connection.execute(_DROP.format(sql.Identifier(draft)))
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
+                migrate(_at(self.settings.postgres, draft))
+                connection.execute(_RENAME.format(sql.Identifier(draft), sql.Identifier(template)))
+        return template
+
+    def _administrator(self) -> psycopg.Connection[tuple[object, ...]]:
+        dsn = self.settings.postgres.dsn
+        assert dsn is not None
+        return psycopg.connect(dsn.get_secret_value(), autocommit=True)
+
+    def _delete_topics(self, prefix: str) -> None:
+        admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
+        topics = [name for name in admin.list_topics(timeout=10).topics if name.startswith(prefix)]
+        for deleted in admin.delete_topics(topics).values() if topics else ():
+            deleted.result(timeout=30)
+
+
+_CLONE = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+_DROP = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+_RENAME = sql.SQL("ALTER DATABASE {} RENAME TO {}")
+
+
+@contextmanager
+def running_stack(settings: Settings, folder: Path) -> Iterator[Stack]:
+    """A stack while the context lasts: what `settings` name is used, the rest is brought up with its data in `folder`."""
+    embedded = EmbeddedSettings.model_validate({**settings.embedded.model_dump(), "data_dir": folder})
+    with Backing(settings.model_copy(update={"embedded": embedded}), durable=False) as backing:
+        yield Stack(backing=backing)
+
+
+def _at(postgres: PostgresSettings, database: str) -> PostgresSettings:
+    assert postgres.dsn is not None
+    address = urlsplit(postgres.dsn.get_secret_value())
+    return postgres.model_copy(update={"dsn": SecretStr(urlunsplit(address._replace(path=f"/{database}")))})
