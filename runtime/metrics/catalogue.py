@@ -58,7 +58,7 @@ DEAD_LETTERS = CounterSpec(
 
 INGRESS_WEBHOOKS = CounterSpec(
     name="roomkeeper_ingress_webhooks_total",
-    meaning="Webhook requests by outcome: `accepted`, `challenge`, `dead_letter`, `refused`, `too_large`, `unavailable`.",
+    meaning="Webhook requests by outcome: `accepted`, `challenge`, `dead_letter`, `refused`, `unavailable`, `too_large`, `too_slow`, `disconnected`, `other`.",
     unit="requests",
     labels=("outcome",),
 )

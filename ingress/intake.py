@@ -1,0 +1,106 @@
+"""From an authentic body to the one record that keeps it: an event, or a dead letter when it is none.
+
+Guarantee: every authentic body but a URL validation becomes exactly one record; what cannot be read is kept as it came,
+sealed, because bytes that cannot be parsed cannot be cleaned of secrets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from runtime.cipher import SEALED_HEADER, SEALED_WITH, Cipher
+from runtime.kafka.producer import Outgoing
+from runtime.topics import DEAD_LETTERS, ZOOM_EVENTS, physical
+from schemas.codec import encode
+from schemas.dead_letters import Origin, dead_letter_headers
+from schemas.errors import BadMessage
+from schemas.ids import AccountId
+from zoom.signature import Verified
+from zoom.webhooks import WebhookBody, record_key, zoom_event
+
+STAGE = "ingress"
+REQUEST_ID_CHARS = 128
+ACCOUNT_HEADER = "roomkeeper-account"
+REQUEST_ID_HEADER = "x-zm-request-id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """One authentic delivery."""
+
+    raw: bytes
+    verified: Verified
+    request_id: str | None
+    received_at: datetime
+
+
+class Intake:
+    """Makes records of deliveries."""
+
+    def __init__(self, *, topic_prefix: str, cipher: Cipher) -> None:
+        """`topic_prefix` is what this cluster's topic names begin with."""
+        self._events_topic = physical(ZOOM_EVENTS, prefix=topic_prefix)
+        self._dead_letters_topic = physical(DEAD_LETTERS, prefix=topic_prefix)
+        self._cipher = cipher
+
+    def event(self, arrival: Arrival, body: WebhookBody, *, account_id: AccountId) -> Outgoing:
+        """The record of `zoom-events`.
+
+        Raises:
+            BadMessage: the body cannot be an event.
+        """
+        event = zoom_event(body, account_id=account_id, request_id=arrival.request_id, received_at=arrival.received_at)
+        return Outgoing(topic=self._events_topic, key=record_key(event).encode(), value=encode(event))
+
+    def dead_letter(self, arrival: Arrival, error: BadMessage) -> Outgoing:
+        """The record of `dead-letters`: the bytes as they came, sealed."""
+        account_id = min(arrival.verified.accounts)
+        origin = Origin(
+            topic=self._events_topic,
+            partition=-1,
+            offset=-1,
+            timestamp_ms=round(arrival.received_at.timestamp() * 1000),
+        )
+        return Outgoing(
+            topic=self._dead_letters_topic,
+            key=f"account:{account_id}".encode(),
+            value=self._cipher.seal(arrival.raw),
+            headers=dead_letter_headers(
+                origin=origin,
+                stage=STAGE,
+                error=error,
+                failed_at=arrival.received_at,
+                previous=_own_headers(account_id, arrival.request_id),
+            ),
+        )
+
+
+def account_of(body: WebhookBody, verified: Verified) -> AccountId | None:
+    """The account that a body counts for; None when it claims one that its secret does not speak for.
+
+    Raises:
+        BadMessage: it claims none, and the secret speaks for several.
+    """
+    if body.account_id is not None:
+        claimed = AccountId(body.account_id)
+        return claimed if claimed in verified.accounts else None
+    if len(verified.accounts) == 1:
+        return next(iter(verified.accounts))
+    raise BadMessage("payload.account_id: missing, and the secret speaks for several accounts")
+
+
+def request_id_of(header: bytes | None) -> str | None:
+    """Zoom's id of a delivery, equal over its retries; None when absent or odd."""
+    if header is None or not 0 < len(header) <= REQUEST_ID_CHARS or not header.isascii():
+        return None
+    text = header.decode("ascii")
+    return text if text.isprintable() else None
+
+
+def _own_headers(account_id: AccountId, request_id: str | None) -> Sequence[tuple[str, bytes]]:
+    headers = [(SEALED_HEADER, SEALED_WITH), (ACCOUNT_HEADER, account_id.encode())]
+    if request_id is not None:
+        headers.append((REQUEST_ID_HEADER, request_id.encode()))
+    return headers
