@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
+from schemas.binary import Flat
 from schemas.catalogue import RECORDS
 from schemas.errors import DecodeError
 from schemas.mapping import from_avro, to_avro
@@ -79,6 +80,9 @@ def encode(record: object) -> bytes:
         ValueError: a field holds what its schema cannot, which is a fault of the program.
     """
     schema = _schemas()[1][type(record).__name__]
+    flat = _flat(type(record))
+    if flat is not None:
+        return schema.header + flat.encode(record)
     out = BytesIO()
     out.write(schema.header)
     schemaless_writer(out, schema.parsed, to_avro(record))
@@ -101,7 +105,36 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
     if wanted not in expected:
         names = " or ".join(each.__name__ for each in expected)
         raise DecodeError(f"holds a {writer.record} where {names} belongs")
-    return from_avro(wanted, resolve(value, writer=writer, reader=today[writer.record]))
+    reader = today[writer.record]
+    flat = _flat(wanted) if writer is reader else None
+    if flat is not None:
+        return _read_flat(value, flat)
+    return from_avro(wanted, resolve(value, writer=writer, reader=reader))
+
+
+def header(record: type) -> bytes:
+    """Marker and fingerprint with which every record of this class begins that is written today."""
+    return _schemas()[1][record.__name__].header
+
+
+@cache
+def _flat(record: type[R]) -> Flat[R] | None:
+    """The quick writer and reader of a flat record; None for one that is not flat."""
+    try:
+        return Flat(record)
+    except KeyError:
+        return None
+
+
+def _read_flat(value: bytes, flat: Flat[R]) -> R:
+    try:
+        record, end = flat.decode(value, HEADER_BYTES)
+    except (IndexError, ValueError, OverflowError) as error:
+        raise DecodeError(f"truncated or damaged {flat.name}: {type(error).__name__}") from error
+    if end != len(value):
+        problem = f"{len(value) - end} bytes after the end of the" if end < len(value) else "truncated or damaged"
+        raise DecodeError(f"{problem} {flat.name}")
+    return record
 
 
 def resolve(value: bytes, *, writer: Schema, reader: Schema) -> Any:

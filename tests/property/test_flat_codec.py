@@ -1,0 +1,55 @@
+"""The quick codec of flat records, beside fastavro."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from fastavro import schemaless_reader, schemaless_writer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schemas.binary import Flat
+from schemas.catalogue import RECORDS
+from schemas.codec import HEADER_BYTES, Schema, encode, load, name_and_text
+from schemas.mapping import from_avro, to_avro
+from tests.record_strategies import records
+
+FLAT = ("ZoomEvent", "RoomEvent", "RoomEntry", "Revised", "SecurityAlert", "CommandAnswer")
+flat_record = pytest.mark.parametrize("name", FLAT)
+
+
+def schema(name: str) -> Schema:
+    """Today's schema of a record."""
+    return max((each for each in load(name_and_text()) if each.record == name), key=lambda each: each.version)
+
+
+@flat_record
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_flat_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> None:
+    """What the quick writer writes, fastavro would have written."""
+    record = data.draw(records(RECORDS[name]))
+    out = BytesIO()
+    schemaless_writer(out, schema(name).parsed, to_avro(record))
+    assert encode(record)[HEADER_BYTES:] == out.getvalue()
+
+
+@flat_record
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_flat_reading_is_that_of_fastavro(name: str, data: st.DataObject) -> None:
+    """What the quick reader reads, fastavro would have read."""
+    record = data.draw(records(RECORDS[name]))
+    body = encode(record)[HEADER_BYTES:]
+    read = from_avro(RECORDS[name], schemaless_reader(BytesIO(body), schema(name).parsed, None))
+    assert Flat(RECORDS[name]).decode(body, 0) == (read, len(body))
+
+
+@pytest.mark.parametrize(("field", "value"), [("revision", 2**63), ("revision", "7"), ("entry", "text"), ("entry", None)])
+def test_a_value_that_the_schema_cannot_hold_is_refused(field: str, value: Any) -> None:
+    """A wrong type or a number beyond 64 bits is a ValueError, never other bytes."""
+    fields = {"generation": 0, "revision": 1, "entry": b"", field: value}
+    with pytest.raises(ValueError, match=""):
+        encode(RECORDS["Revised"](**fields))
