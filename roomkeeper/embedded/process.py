@@ -65,8 +65,10 @@ class LeashedProcess:
 
     def exit_code(self) -> int | None:
         """The program's exit code (negative: the signal that ended it), None while it runs."""
-        if self._exit_code is None and self._leash.poll() is not None:
-            self._exit_code = self._read_exit_code()
+        if self._leash.poll() is not None:
+            with self._lock:
+                if self._exit_code is None:
+                    self._exit_code = self._read_exit_code()
         return self._exit_code
 
     def wait(self, within_seconds: float) -> int | None:
@@ -115,10 +117,9 @@ class LeashedProcess:
                     self._exit_code = int(line.split()[1])
 
     def _read_exit_code(self) -> int:
-        with self._lock:
-            while line := self._answer():
-                if line.startswith("exit "):
-                    return int(line.split()[1])
+        while line := self._answer():
+            if line.startswith("exit "):
+                return int(line.split()[1])
         return -int(signal.SIGKILL)  # the leash was killed, and the program with it
 
     def _answer(self) -> str:
