@@ -28,8 +28,8 @@ class KafkaSettings(Section):
 
     bootstrap_servers: str | None = Field(None, description="host:port list; empty means the embedded or Docker broker")
     topic_prefix: str = Field("", pattern=r"^[a-z0-9._-]*$", description="put before every topic, group and app name")
-    replication: int = Field(3, ge=1, description="replicas of topics that `topics apply` makes")
-    min_insync_replicas: int = Field(2, ge=1)
+    replication: int | None = Field(None, ge=1, description="replicas of topics that `topics apply` makes; empty means what topics.yaml says")
+    min_insync_replicas: int | None = Field(None, ge=1, description="empty means what topics.yaml says")
     partitions: int | None = Field(None, ge=1, description="overrides the partition count of event topics; fixed at birth")
     security: dict[str, str] = Field(default_factory=dict, description="librdkafka security settings, such as sasl.mechanism")
 
@@ -84,14 +84,24 @@ class StreamsSettings(Section):
     """The Faust workers."""
 
     data_dir: Path = Path("data/streams")
-    app_id: str = "roomkeeper-streams"
+    app_id: str = Field("roomkeeper-streams", description="consumer group, and prefix of changelogs and transactional ids")
     instance_id: str | None = Field(None, description="static group member: the pod's stable name")
     generation: int = Field(0, ge=0, description="raised by a refold")
-    transaction_events: int = Field(10_000, ge=1)
-    transaction_seconds: Seconds = 0.1
-    commit_timeout_seconds: Seconds = 30.0
+    transaction_events: int = Field(10_000, ge=1, description="a transaction ends when it holds so many records,")
+    transaction_seconds: Seconds = Field(0.1, description="or when it is so old, whichever comes first")
+    transaction_timeout_seconds: Seconds = Field(60.0, description="after so long the broker aborts one whose owner is gone")
+    commit_timeout_seconds: Seconds = Field(30.0, description="a commit that takes longer ends the process")
+    backlog_records: int = Field(10_000, ge=1, description="fetched and not yet folded, per partition")
+    poll_records: int = Field(2_000, ge=1, description="most records of one fetch")
+    cache_entries: int = Field(2_000, ge=1, description="decoded entries kept per partition of a table, and up to twice as many")
+    session_timeout_seconds: Seconds = 10.0
+    heartbeat_seconds: Seconds = 2.0
+    rebalance_timeout_seconds: Seconds = 30.0
+    request_timeout_seconds: Seconds = 40.0
     stall_seconds: Seconds = Field(60.0, description="no progress under lag for so long ends the process")
-    dead_letter_share: float = Field(0.5, gt=0, le=1, description="share of bad messages, over a window, that stops the worker")
+    stop_seconds: Seconds = Field(15.0, description="a stop that takes longer is made short")
+    dead_letter_share: float = Field(0.5, gt=0, le=1, description="more than this share of bad messages, in a window, stops the worker")
+    dead_letter_window: int = Field(1_000, ge=1, description="messages in a window")
     dead_letter_run: int = Field(1_000, ge=1, description="run length of bad messages that stops the worker")
     fail_point: str | None = Field(None, description="named point at which the process ends itself; for crash tests only")
 
@@ -100,7 +110,10 @@ class ProjectorSettings(Section):
     """Kafka to PostgreSQL."""
 
     batch_records: int = Field(2_000, ge=1)
-    batch_seconds: Seconds = 0.05
+    batch_seconds: Seconds = Field(0.02, description="how long a batch waits for company")
+    hold_backoff_seconds: tuple[float, float] = Field((0.2, 5.0), description="first and longest wait while the database or the broker is away")
+    stall_seconds: Seconds = Field(60.0, description="no progress under lag for so long ends the process")
+    dead_letter_run: int = Field(1_000, ge=1, description="so many bad records of a partition in a row stop the process")
 
 
 class RoomSettings(Section):

@@ -6,12 +6,14 @@ The file is the authority; no topic name stands as a literal anywhere else but i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from runtime.settings import KafkaSettings
 from schemas.catalogue import RECORDS
 from schemas.errors import Misconfigured
 
@@ -21,6 +23,8 @@ ZOOM_EVENTS = "zoom-events"
 ROOM_EVENTS = "room-events"
 DEAD_LETTERS = "dead-letters"
 SECURITY_ALERTS = "security-alerts"
+
+DAY_MS = 86_400_000
 
 Role = Literal["ingress", "streams", "projectors", "room-worker", "poller", "outbox-relay", "dlq", "operators"]
 
@@ -50,8 +54,19 @@ class Topic(_Strict):
     partitions: int | None = Field(None, ge=1)
     retention_days: int | None = Field(None, ge=1)
     max_compaction_lag_days: int | None = Field(None, ge=1)
+    max_message_bytes: int | None = Field(None, ge=1, description="the broker's own limit unless given")
     transactional: bool = False
     changelog_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What a topic is on a cluster."""
+
+    partitions: int
+    replication: int
+    configs: Mapping[str, str]
+    """Kafka's own names and texts."""
 
 
 class Catalogue(_Strict):
@@ -60,14 +75,31 @@ class Catalogue(_Strict):
     defaults: Defaults
     topics: Mapping[str, Topic]
 
-    def partitions_of(self, name: str) -> int:
-        """How many partitions the topic is to have."""
-        return self.topics[name].partitions or self.defaults.partitions
+    def partitions_of(self, name: str, kafka: KafkaSettings) -> int:
+        """How many partitions the topic is to have: its own number, else the setting's, else the file's default."""
+        return self.topics[name].partitions or kafka.partitions or self.defaults.partitions
 
     def used_by(self, role: Role) -> tuple[str, ...]:
         """Logical names of the topics that a role reads or writes."""
         return tuple(
             name for name, topic in self.topics.items() if role in topic.written_by or role in topic.read_by
+        )
+
+    def shape_of(self, name: str, kafka: KafkaSettings) -> Shape:
+        """What the topic is to be on the cluster that the settings name."""
+        topic = self.topics[name]
+        in_sync = kafka.min_insync_replicas or self.defaults.min_insync_replicas
+        configs = {"cleanup.policy": topic.cleanup, "min.insync.replicas": str(in_sync)}
+        if topic.cleanup == "delete":
+            configs["retention.ms"] = str((topic.retention_days or self.defaults.retention_days) * DAY_MS)
+        if topic.max_compaction_lag_days is not None:
+            configs["max.compaction.lag.ms"] = str(topic.max_compaction_lag_days * DAY_MS)
+        if topic.max_message_bytes is not None:
+            configs["max.message.bytes"] = str(topic.max_message_bytes)
+        return Shape(
+            partitions=self.partitions_of(name, kafka),
+            replication=kafka.replication or self.defaults.replication,
+            configs=configs,
         )
 
 
