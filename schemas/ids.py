@@ -5,8 +5,9 @@ Every derived id is a UUIDv5 over length-prefixed parts, so that no two differen
 
 from __future__ import annotations
 
+from hashlib import sha1
 from typing import NewType
-from uuid import UUID, uuid5
+from uuid import UUID
 
 AccountId = NewType("AccountId", str)
 """The Zoom account: the tenant."""
@@ -24,11 +25,18 @@ ProviderKey = NewType("ProviderKey", str)
 """`meeting:action:n`: names one piece of room work for ever, and is written into the room it makes."""
 
 NAMESPACE = UUID("6f1d6a4e-8a3b-5d0e-9a57-52a1b6c0a7d1")
+_NAMESPACE_BYTES = NAMESPACE.bytes
+_UUID_FREE_BITS = ~(0xF << 76 | 0x3 << 62)
+_UUID_VERSION_5 = 0x5 << 76 | 0x2 << 62
 
 
 def derive(kind: str, *parts: str) -> str:
-    """UUIDv5 text over a kind and its parts."""
-    return str(uuid5(NAMESPACE, "".join(f"{len(part)}:{part}" for part in (kind, *parts))))
+    """UUIDv5 text over a kind and its parts: `str(uuid5(NAMESPACE, ...))`, without building the UUID."""
+    name = "".join([f"{len(part)}:{part}" for part in (kind, *parts)])
+    digest = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).digest()
+    number = int.from_bytes(digest[:16]) & _UUID_FREE_BITS | _UUID_VERSION_5
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 def meeting_id_for(account_id: AccountId, idempotency_key: str) -> MeetingId:
@@ -44,3 +52,18 @@ def command_id_for(account_id: AccountId, meeting_id: MeetingId, idempotency_key
 def output_id_for(cause_id: str, kind: str) -> EventId:
     """The id of an output event: its cause's id and its kind."""
     return EventId(derive("output", cause_id, kind))
+
+
+def provider_key_for(meeting_id: MeetingId, action: str, n: int) -> ProviderKey:
+    """The name of the n-th piece of work for a meeting's room."""
+    return ProviderKey(f"{meeting_id}:{action}:{n}")
+
+
+def meeting_id_of(provider_key: ProviderKey) -> MeetingId:
+    """The meeting that a provider key belongs to."""
+    return MeetingId(provider_key.partition(":")[0])
+
+
+def outcome_id_for(kind: str, provider_key: ProviderKey, epoch: int, room: str) -> CommandId:
+    """The command that reports one call: the same report sent again is the same command. `room` tells reports of one kind apart."""
+    return CommandId(derive("outcome", kind, provider_key, str(epoch), room))

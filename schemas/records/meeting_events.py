@@ -17,6 +17,8 @@ class RoomWork:
     action: str
     """`create`, `update`, `cancel` or `remove` (of a second room)."""
     n: int
+    host: str
+    """Under whom the room is or is to be, as it was asked for."""
     zoom_id: str | None
     """The room to work on; None where the meeting has none yet."""
     added_at: datetime
