@@ -63,13 +63,13 @@ class Projection(Protocol[R]):
     def apply(self, cursor: Cursor[DictRow], batch: Sequence[Decoded[R]]) -> None:
         """Write the rows of these records, in a transaction that the engine opened and will commit.
 
-        A batch is never empty and may hold several records of one row (keep the greatest revision; PostgreSQL refuses to
-        upsert a row twice in one statement) and several partitions, which never share a row. Rows are written in the order
-        of their keys, so that two processes cannot deadlock.
+        A batch is never empty and may hold several records of one row (keep the greatest revision; PostgreSQL refuses
+        to upsert a row twice in one statement) and several partitions, which never share a row. Rows are written in the
+        order of their keys, so that two processes cannot deadlock.
 
         Raises:
-            BadMessage: one record breaks its contract. The engine halves the batch until it stands alone, as it does when
-                the database refuses a value.
+            BadMessage: one record breaks its contract. The engine halves the batch until it stands alone, as it does
+                when the database refuses a value.
         """
 
 

@@ -1,4 +1,7 @@
-"""What must be done so that a cluster's topics are as `topics.yaml` declares them. Pure: it compares, it changes nothing."""
+"""What must be done so that a cluster's topics are as `topics.yaml` declares them.
+
+Pure: it compares, it changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Step:
 
     @property
     def blocks(self) -> bool:
-        """Whether a role must not start before this is done: the topic is missing, or has other partitions or another cleanup."""
+        """Whether no role may start before this is done: missing, other partitions, or another cleanup."""
         return self.action in ("create", "refuse") or CLEANUP in self.changes
 
 

@@ -81,9 +81,7 @@ class Catalogue(_Strict):
 
     def used_by(self, role: Role) -> tuple[str, ...]:
         """Logical names of the topics that a role reads or writes."""
-        return tuple(
-            name for name, topic in self.topics.items() if role in topic.written_by or role in topic.read_by
-        )
+        return tuple(name for name, topic in self.topics.items() if role in topic.written_by or role in topic.read_by)
 
     def shape_of(self, name: str, kafka: KafkaSettings) -> Shape:
         """What the topic is to be on the cluster that the settings name."""

@@ -1,6 +1,6 @@
 """Whether a reader with one schema understands what a writer with another wrote, by Avro's rules of schema resolution.
 
-Stricter than they are in one point: a logical type must stay as it is, since a time in other units would still be read, wrongly.
+Stricter than they are in one point: a logical type must stay as it is, for a time in other units would be read wrongly.
 Source: Apache Avro specification 1.12, "Schema Resolution".
 """
 
@@ -49,7 +49,11 @@ class _Names:
         elif isinstance(schema, dict):
             if "name" in schema:
                 self._found[_name(schema)] = schema
-            for part in (schema.get("items"), schema.get("values"), *(each["type"] for each in schema.get("fields", ()))):
+            for part in (
+                schema.get("items"),
+                schema.get("values"),
+                *(each["type"] for each in schema.get("fields", ())),
+            ):
                 self._walk(part)
 
 

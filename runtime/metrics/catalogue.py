@@ -1,7 +1,7 @@
 """Every metric of every role: name, type, unit, labels and meaning. `docs/metrics.md` is generated from here.
 
-Names follow Prometheus: the prefix `roomkeeper_`, then the role, base units, `_total` for what only rises. No label ever
-holds a meeting, a room or a person; labels take few values.
+Names follow Prometheus: the prefix `roomkeeper_`, then the role, base units, `_total` for what only rises. No label
+ever holds a meeting, a room or a person; labels take few values.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ DEAD_LETTERS = CounterSpec(
 
 INGRESS_WEBHOOKS = CounterSpec(
     name="roomkeeper_ingress_webhooks_total",
-    meaning="Webhook requests by outcome: `accepted`, `challenge`, `dead_letter`, `refused`, `unavailable`, `too_large`, `too_slow`, `disconnected`, `other`.",
+    meaning="Webhook requests by outcome: `accepted`, `challenge`, `dead_letter`, `refused`, `unavailable`, "
+    "`too_large`, `too_slow`, `disconnected`, `other`.",
     unit="requests",
     labels=("outcome",),
 )
@@ -212,7 +213,7 @@ PROJECTOR_OVERTAKEN = CounterSpec(
 )
 PROJECTOR_EXPIRED = CounterSpec(
     name="roomkeeper_projector_expired_records_total",
-    meaning="Records that retention removed before they were read; any at all calls for `roomkeeper projectors rebuild`.",
+    meaning="Records that retention removed before they were read: call for `roomkeeper projectors rebuild`.",
     unit="records",
     labels=("projection",),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from runtime.kafka.config import admin_config
 from runtime.settings import Settings
@@ -18,7 +18,9 @@ CATALOGUE = load()
 def create(settings: Settings, logical: str, *, partitions: int, **configs: str) -> None:
     """A topic that somebody made by hand."""
     client = AdminClient(dict(admin_config(settings.kafka, client_id="tests")))
-    topic = NewTopic(settings.kafka.topic_prefix + logical, num_partitions=partitions, replication_factor=1, config=configs)
+    topic = NewTopic(
+        settings.kafka.topic_prefix + logical, num_partitions=partitions, replication_factor=1, config=configs
+    )
     for done in client.create_topics([topic]).values():
         done.result(timeout=30)
     wait_for(lambda: topic.topic in client.list_topics(timeout=10).topics, what="the topic to be seen")
@@ -48,7 +50,9 @@ def test_apply_twice_at_once_does_no_harm(settings: Settings) -> None:
 
 def test_a_missing_topic_is_named_with_its_cure(settings: Settings) -> None:
     """A role whose topic is missing is told which, and what to run."""
-    with pytest.raises(Misconfigured, match=rf"topic {settings.kafka.topic_prefix}room-events: missing.*roomkeeper topics apply"):
+    with pytest.raises(
+        Misconfigured, match=rf"topic {settings.kafka.topic_prefix}room-events: missing.*roomkeeper topics apply"
+    ):
         require_topics(settings, "projectors")
 
 

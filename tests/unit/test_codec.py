@@ -25,7 +25,9 @@ def test_another_record_is_refused_by_name() -> None:
         decode(VALUE, CreateMeeting, CancelMeeting)
 
 
-@pytest.mark.parametrize("value", [None, b"", b"\xff\x00", MARKER, b"\xc3\x02" + VALUE[2:], b'{"event": "meeting.started"}'])
+@pytest.mark.parametrize(
+    "value", [None, b"", b"\xff\x00", MARKER, b"\xc3\x02" + VALUE[2:], b'{"event": "meeting.started"}']
+)
 def test_what_is_not_single_object_encoding_is_refused(value: bytes | None) -> None:
     """No value, too few bytes, another marker and JSON are all the same error."""
     with pytest.raises(DecodeError, match="single-object encoding"):

@@ -76,13 +76,23 @@ V1: dict[str, Any] = {
     "name": "Sample",
     "fields": [
         {"name": "id", "type": "string"},
-        {"name": "status", "type": {"type": "enum", "name": "Status", "symbols": ["scheduled", "started", "ended", "unknown"], "default": "unknown"}},
+        {
+            "name": "status",
+            "type": {
+                "type": "enum",
+                "name": "Status",
+                "symbols": ["scheduled", "started", "ended", "unknown"],
+                "default": "unknown",
+            },
+        },
     ],
 }
 V2 = {**V1, "fields": [*V1["fields"], {"name": "host_id", "type": ["null", "string"], "default": None}]}
 V3 = json.loads(json.dumps(V2).replace('"ended", "unknown"]', '"ended", "unknown", "recovered"]'))
 V4 = {**V3, "fields": [*V3["fields"], {"name": "reason", "type": "string"}]}
-S1, S2, S3, S4 = load((f"Sample.v{number}.avsc", json.dumps(each)) for number, each in enumerate((V1, V2, V3, V4), start=1))
+S1, S2, S3, S4 = load(
+    (f"Sample.v{number}.avsc", json.dumps(each)) for number, each in enumerate((V1, V2, V3, V4), start=1)
+)
 
 
 @pytest.mark.parametrize("writer", [S1, S2, S3], ids=["v1", "v2", "v3"])
@@ -141,7 +151,11 @@ def _one_field(kind: Any) -> dict[str, Any]:
         ),
         ({"type": "array", "items": "string"}, {"type": "array", "items": "bytes"}, []),
         ({"type": "map", "values": "string"}, {"type": "map", "values": "long"}, ["One.field{}: string became long"]),
-        ({"type": "fixed", "name": "F", "size": 8}, {"type": "fixed", "name": "F", "size": 16}, ["One.field: 8 bytes became 16"]),
+        (
+            {"type": "fixed", "name": "F", "size": 8},
+            {"type": "fixed", "name": "F", "size": 16},
+            ["One.field: 8 bytes became 16"],
+        ),
         ("string", ["null", "long"], ["One.field: no branch of the reader's union takes a string"]),
     ],
 )
@@ -158,7 +172,11 @@ def _differences(record: Any, schema: Any) -> list[str]:
     if [each.name for each in ours] != [each["name"] for each in theirs]:
         return [f"{record.__name__}: fields differ"]
     hints = get_type_hints(record)
-    found = [f"{record.__name__}.{each.name}: default" for each, other in zip(ours, theirs, strict=True) if not _same_default(each, other)]
+    found = [
+        f"{record.__name__}.{each.name}: default"
+        for each, other in zip(ours, theirs, strict=True)
+        if not _same_default(each, other)
+    ]
     for each, other in zip(ours, theirs, strict=True):
         for nested in _nested_dataclasses(hints[each.name]):
             found += _differences(nested, _nested_schema(other["type"]))

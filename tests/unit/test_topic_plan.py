@@ -30,8 +30,15 @@ def test_a_complaint_names_every_topic_and_each_cure() -> None:
 
 def test_retention_is_altered_without_a_complaint() -> None:
     """What endangers no message stops no role."""
-    steps = plan({"a": EVENTS}, {"a": Shape(partitions=8, replication=3, configs={"cleanup.policy": "delete", "retention.ms": "5"})})
-    assert ([step.action for step in steps], steps[0].changes, complaint(steps)) == (["alter"], {"retention.ms": "1000"}, None)
+    steps = plan(
+        {"a": EVENTS},
+        {"a": Shape(partitions=8, replication=3, configs={"cleanup.policy": "delete", "retention.ms": "5"})},
+    )
+    assert ([step.action for step in steps], steps[0].changes, complaint(steps)) == (
+        ["alter"],
+        {"retention.ms": "1000"},
+        None,
+    )
 
 
 def test_the_setting_for_partitions_leaves_topics_with_a_count_of_their_own() -> None:
@@ -59,7 +66,10 @@ def test_a_dead_letter_may_be_larger_than_what_it_was() -> None:
     ("text", "names"),
     [
         ("topics: {}", "defaults"),
-        ("defaults: {partitions: 0, replication: 1, min_insync_replicas: 1, retention_days: 1}\ntopics: {}", "partitions"),
+        (
+            "defaults: {partitions: 0, replication: 1, min_insync_replicas: 1, retention_days: 1}\ntopics: {}",
+            "partitions",
+        ),
         ("[", "line 1"),
     ],
 )
