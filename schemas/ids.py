@@ -65,5 +65,8 @@ def meeting_id_of(provider_key: ProviderKey) -> MeetingId:
 
 
 def outcome_id_for(kind: str, provider_key: ProviderKey, epoch: int, room: str) -> CommandId:
-    """The command that reports one call: the same report sent again is the same command. `room` tells reports of one kind apart."""
+    """The command that reports one call: the same report sent again is the same command.
+
+    `room` tells reports of one kind apart.
+    """
     return CommandId(derive("outcome", kind, provider_key, str(epoch), room))
