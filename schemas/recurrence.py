@@ -1,7 +1,7 @@
 """When the meetings of a series are: each at the same wall time, whatever the clocks do in between.
 
-The rules are Zoom's: weekdays count from 1 (Sunday) to 7, the last week of a month is -1, a series ends after a number of
-meetings or at a time. Source: Zoom's Meetings API, `recurrence` of `POST /users/{userId}/meetings`.
+The rules are Zoom's: weekdays count from 1 (Sunday) to 7, the last week of a month is -1, a series ends after a number
+of meetings or at a time. Source: Zoom's Meetings API, `recurrence` of `POST /users/{userId}/meetings`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What callers may ask of meetings, over HTTP and through an outbox alike: fields, their limits, and what follows from them.
+"""What callers may ask of meetings, over HTTP and through an outbox alike: fields, limits, and what follows from them.
 
-`MeetingRequest` is a whole meeting, `ChangeRequest` only what is to change; both refuse unknown names. A request becomes
-`MeetingDetails`, a change a canonical JSON text that `apply_changes` merges when the command is decided. A request's hash is
-over the meaning of a request, not its bytes: 09:00+02:00 and the same instant in local time are the same request.
+`MeetingRequest` is a whole meeting, `ChangeRequest` only what is to change; both refuse unknown names. A request becomes a
+`MeetingDetails`, a change a canonical JSON text that `apply_changes` merges when the command is decided. A request's
+hash is over the meaning of a request, not its bytes: 09:00+02:00 and the same instant in local time are one request.
 """
 
 from __future__ import annotations
@@ -28,9 +28,7 @@ def _not_me(host: str) -> str:
     return host
 
 
-Host = Annotated[
-    str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\s/?#]+$"), AfterValidator(_not_me)
-]
+Host = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\s/?#]+$"), AfterValidator(_not_me)]
 Topic = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 StartTime = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 Zone = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -43,7 +41,7 @@ class _Request(BaseModel):
 
 
 class RecurrenceRequest(_Request):
-    """A series, in Zoom's terms: type 1 daily, 2 weekly, 3 monthly; it ends after `end_times` meetings or at `end_at`."""
+    """A series, in Zoom's terms: type 1 daily, 2 weekly, 3 monthly; it ends after `end_times` or at `end_at`."""
 
     type: Literal[1, 2, 3]
     repeat_interval: int = Field(1, ge=1, le=90)
@@ -115,7 +113,9 @@ class MeetingRequest(_Request):
         """
         start = resolve_start(self.start_time, self.timezone)
         said = self.model_dump(mode="json", exclude_defaults=True, exclude={"start_time", "timezone"})
-        return _hash("CreateMeeting", said | {"start_local": start.local, "timezone": start.timezone, "at": start.at.isoformat()})
+        return _hash(
+            "CreateMeeting", said | {"start_local": start.local, "timezone": start.timezone, "at": start.at.isoformat()}
+        )
 
 
 class ChangeRequest(_Request):
@@ -182,4 +182,3 @@ _PLAIN = frozenset({"host", "topic", "duration_minutes", "agenda"})
 
 def _recurrence(asked: RecurrenceRequest | None) -> Recurrence | None:
     return None if asked is None else Recurrence(**asked.model_dump())
-

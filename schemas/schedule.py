@@ -16,9 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-_FORM = re.compile(
-    r"(?P<wall>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?)(\.\d+)?(?P<offset>Z|[+-]\d{2}:\d{2})?", re.ASCII
-)
+_FORM = re.compile(r"(?P<wall>\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?)(\.\d+)?(?P<offset>Z|[+-]\d{2}:\d{2})?", re.ASCII)
 _ZONE = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*", re.ASCII)
 _YEARS = range(1971, 2200)
 """Room on both sides for the arithmetic of series and zones."""

@@ -107,7 +107,9 @@ class Caller:
         }
 
 
-def room(zoom_id: str = "91000000001", *, host: str = HOST, provider_key: str | None = None, shown: str = "{}") -> RoomFound:
+def room(
+    zoom_id: str = "91000000001", *, host: str = HOST, provider_key: str | None = None, shown: str = "{}"
+) -> RoomFound:
     """A room as Zoom answered it."""
     return RoomFound(
         zoom_id=zoom_id,
@@ -197,11 +199,11 @@ class Table:
     def work(self, caller: Caller) -> tuple[str, ...]:
         """Pending work as `action:n`, with `@room` where the room is known."""
         return tuple(
-            f"{work.action}:{work.n}{f'@{work.zoom_id}' if work.zoom_id else ''}" for work in self.meeting(caller).pending
+            f"{work.action}:{work.n}{f'@{work.zoom_id}' if work.zoom_id else ''}"
+            for work in self.meeting(caller).pending
         )
 
     def key(self, caller: Caller, action: str) -> str:
         """Provider key of the pending work of one kind."""
         (key,) = (work.provider_key for work in self.meeting(caller).pending if work.action == action)
         return key
-

@@ -1,4 +1,4 @@
-"""What became of commands: the records of `meeting-events`, keyed by the meeting id, and the entries of the meetings table."""
+"""What became of commands: the records of `meeting-events`, by meeting id; and the meetings table's entries."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class MeetingState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandAnswer:
-    """What became of one command: the entry `account|meeting_id|command_id` of the meetings table. A repeat gives it again."""
+    """What became of one command: the entry `account|meeting_id|command_id`, so that a repeat can be given it again."""
 
     command_id: str
     account_id: str
@@ -112,8 +112,9 @@ class MeetingEvent:
     account_id: str
     meeting_id: str
     kind: str
-    """`created`, `changed`, `cancelled`, `retried` or `rejected`; and of outcomes `room_ready`, `room_changed`, `room_removed`,
-    `room_gone`, `room_failed`, `room_unavailable`, `outcome_recorded` (the state changed otherwise) or `outcome_ignored`."""
+    """`created`, `changed`, `cancelled`, `retried` or `rejected`; and of outcomes `room_ready`, `room_changed`,
+    `room_removed`, `room_gone`, `room_failed`, `room_unavailable`, `outcome_recorded` (the state changed otherwise)
+    or `outcome_ignored`."""
     happened_at: datetime
     generation: int
     revision: int

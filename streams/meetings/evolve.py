@@ -77,7 +77,7 @@ def _created(fact: Created) -> MeetingState:
     )
 
 
-def _changed(state: MeetingState, fact: Fact) -> MeetingState:
+def _changed(state: MeetingState, fact: Fact) -> MeetingState:  # noqa: PLR0911 - one for each fact
     match fact:
         case Created():
             return state

@@ -157,7 +157,9 @@ def _cancelled(draft: Draft, command: RecordRoomOutcome, *, wanted: bool) -> Non
     room = draft.state.room
     if command.outcome not in {"done", GONE, "dropped"}:
         if wanted:
-            draft.note(command.error_code or command.outcome, command.error_message or "Zoom refused to delete the room.")
+            draft.note(
+                command.error_code or command.outcome, command.error_message or "Zoom refused to delete the room."
+            )
     elif room is None or room.zoom_id == command.zoom_id:
         if room is not None:
             draft.take(RoomRemoved())

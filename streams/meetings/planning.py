@@ -1,7 +1,7 @@
 """Which room work a meeting needs, and how it merges with what is already pending.
 
-An update replaces every pending one; a create for another host replaces the pending create; what is replaced but had already
-started is seen to its end by the room worker all the same (only rows that never started are deleted).
+An update replaces every pending one; a create for another host replaces the pending create; what is replaced but had
+already started is seen to its end by the room worker all the same (only rows that never started are deleted).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def plan_update(draft: Draft, *, repair: bool = False) -> None:
 
 
 def plan_cancel(draft: Draft) -> None:
-    """No room any more. A create that never started is simply discarded; of one that started the room is found and removed."""
+    """No room any more. A create that never started is discarded; the room of one that did is found and removed."""
     started = bool(draft.pending(CREATE))
     draft.drop_all(CREATE)
     draft.drop_all(UPDATE)

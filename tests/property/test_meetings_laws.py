@@ -63,6 +63,7 @@ def _report(kind: str, action: str, n: int, outcome: str, epoch: int, zoom_id: s
 
 
 def folded(sequence: Sequence[Command]) -> Table:
+    """The table after these commands."""
     table = Table()
     for command in sequence:
         table.put(command)
@@ -70,6 +71,7 @@ def folded(sequence: Sequence[Command]) -> Table:
 
 
 def values(table: Table) -> dict[str, bytes]:
+    """The table's entries as the engine stores them."""
     return {key: encode(entry) for key, entry in table.entries.items()}
 
 
@@ -93,7 +95,9 @@ def test_repeats_change_nothing(history: list[tuple[Any, ...]], data: st.DataObj
     one, two = folded(sequence), folded(repeated)
     assert values(one) == values(two)
     assert {event.event_id for event in one.events} == {event.event_id for event in two.events}
-    assert {(event.event_id, event.answer) for event in two.events} == {(event.event_id, event.answer) for event in one.events}
+    assert {(event.event_id, event.answer) for event in two.events} == {
+        (event.event_id, event.answer) for event in one.events
+    }
 
 
 @given(histories)

@@ -21,10 +21,12 @@ WHOLE: dict[str, Any] = {
 
 
 def meeting(**other: Any) -> MeetingRequest:
+    """The usual request, but for what is named."""
     return MeetingRequest.model_validate({**WHOLE, **other})
 
 
 def change(**named: Any) -> str:
+    """The changes that name these fields."""
     return ChangeRequest.model_validate(named).changes()
 
 
@@ -91,7 +93,10 @@ def test_change_leaves_the_rest() -> None:
 def test_new_zone_alone_keeps_the_wall_time() -> None:
     """The same hour elsewhere is another instant."""
     after = apply_changes(meeting().details(), change(timezone="America/New_York"))
-    assert (after.start_local, after.start_at) == ("2026-07-01T09:00:00", datetime.fromisoformat("2026-07-01T13:00:00Z"))
+    assert (after.start_local, after.start_at) == (
+        "2026-07-01T09:00:00",
+        datetime.fromisoformat("2026-07-01T13:00:00Z"),
+    )
 
 
 def test_new_time_alone_keeps_the_zone() -> None:

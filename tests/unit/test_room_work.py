@@ -13,11 +13,14 @@ def ready(caller: Caller, **other: object) -> Table:
     """A meeting with its room 91000000001."""
     table = Table()
     table.put(caller.create(**other))
-    table.put(report(caller.meeting_id, table.key(caller, "create"), room=room(shown='{"topic":"Planning call"}'), version=1))
+    table.put(
+        report(caller.meeting_id, table.key(caller, "create"), room=room(shown='{"topic":"Planning call"}'), version=1)
+    )
     return table
 
 
 def second_rooms(meeting: MeetingState) -> tuple[str, ...]:
+    """Numbers of the rooms in excess."""
     return tuple(each.zoom_id for each in meeting.second_rooms)
 
 
@@ -77,7 +80,12 @@ def test_failed_create_drops_the_updates(outcome: str) -> None:
     event = table.put(report(caller.meeting_id, key, outcome, error_code="1001", error_message="User does not exist."))
     meeting = table.meeting(caller)
     assert meeting.problem is not None
-    assert (event.kind, meeting.room_status, meeting.pending, meeting.problem.code) == ("room_failed", "failed", (), "1001")
+    assert (event.kind, meeting.room_status, meeting.pending, meeting.problem.code) == (
+        "room_failed",
+        "failed",
+        (),
+        "1001",
+    )
 
 
 def test_change_after_a_failed_create_tries_again() -> None:
@@ -97,9 +105,15 @@ def test_retry_by_hand_makes_new_work() -> None:
     failed.put(caller.retry())
     there, lost = ready(caller), ready(caller)
     there.put(caller.retry())
-    lost.put(report(caller.meeting_id, f"{caller.meeting_id}:update:9", "gone", kind="read_back", zoom_id="91000000001"))
+    lost.put(
+        report(caller.meeting_id, f"{caller.meeting_id}:update:9", "gone", kind="read_back", zoom_id="91000000001")
+    )
     lost.put(caller.retry())
-    assert [each.work(caller) for each in (failed, there, lost)] == [("create:2",), ("update:2@91000000001",), ("create:2",)]
+    assert [each.work(caller) for each in (failed, there, lost)] == [
+        ("create:2",),
+        ("update:2@91000000001",),
+        ("create:2",),
+    ]
 
 
 def test_cancel_before_any_call_discards_the_create() -> None:
@@ -122,7 +136,12 @@ def test_cancel_removes_the_room() -> None:
     work = table.work(caller)
     table.put(report(caller.meeting_id, table.key(caller, "cancel"), zoom_id="91000000001"))
     meeting = table.meeting(caller)
-    assert (work, meeting.room, meeting.room_status, meeting.pending) == (("cancel:3@91000000001",), None, "removed", ())
+    assert (work, meeting.room, meeting.room_status, meeting.pending) == (
+        ("cancel:3@91000000001",),
+        None,
+        "removed",
+        (),
+    )
 
 
 def test_cancel_of_a_failed_meeting_has_nothing_to_do() -> None:

@@ -12,6 +12,7 @@ from schemas.schedule import ScheduleError, Start, is_ambiguous, resolve_start
 
 
 def at(text: str) -> datetime:
+    """The moment."""
     return datetime.fromisoformat(text)
 
 
@@ -79,6 +80,7 @@ def test_time_in_utc_needs_no_zone() -> None:
 
 
 def series(start_time: str, timezone: str, **rule: object) -> tuple[str, ...]:
+    """The instants of a series, to the minute."""
     request = MeetingRequest(
         host="host@example.com",
         topic="Planning",
