@@ -1,6 +1,6 @@
 """What callers may ask of meetings, over HTTP and through an outbox alike: fields, limits, and what follows from them.
 
-`MeetingRequest` is a whole meeting, `ChangeRequest` only what is to change; both refuse unknown names. A request becomes a
+`MeetingRequest` is a whole meeting, `ChangeRequest` what is to change; both refuse unknown names. A request becomes
 `MeetingDetails`, a change a canonical JSON text that `apply_changes` merges when the command is decided. A request's
 hash is over the meaning of a request, not its bytes: 09:00+02:00 and the same instant in local time are one request.
 """
