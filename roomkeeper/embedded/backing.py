@@ -27,6 +27,9 @@ class Server(Protocol):
     def running(self) -> bool:
         """Whether it exists, frozen or not."""
 
+    def fetch(self) -> None:
+        """See that its programs are there."""
+
     def start(self) -> None:
         """Start it, on its old address if it had one; return when it answers."""
 
@@ -87,6 +90,16 @@ class Backing:
         if self.database is not None:
             postgres = postgres.model_copy(update={"dsn": SecretStr(self.database.dsn)})
         return self._given.model_copy(update={"kafka": kafka, "postgres": postgres})
+
+    def fetch(self) -> None:
+        """See that the programs of both are there, downloading what may be downloaded.
+
+        Raises:
+            Misconfigured: something is missing; the message names it and the cure.
+            Unavailable: a download failed.
+        """
+        for server in self._servers():
+            server.fetch()
 
     def start(self) -> None:
         """Start both at once; when one fails, the other is stopped.

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from docker.models.containers import Container
     from testcontainers.core.container import DockerContainer
 
-KAFKA_IMAGE = "apache/kafka:4.1.1"
-POSTGRES_IMAGE = "postgres:18.6"
 _START_SECONDS = 90.0
 _STOP_SECONDS = 15
 _PROBE_SECONDS = 0.2
@@ -51,11 +49,26 @@ class ContainerServer(ABC):
     """A server in a container, with the verbs of an embedded one."""
 
     name: ClassVar[str]
+    image: ClassVar[str]
 
     def __init__(self) -> None:
         """Nothing is started yet."""
         (self.port,) = free_ports(1)
         self._owner: DockerContainer | None = None
+
+    def fetch(self) -> None:
+        """Pull the image.
+
+        Raises:
+            Unavailable: the engine cannot get it.
+        """
+        from docker.errors import DockerException
+        from testcontainers.core.docker_client import DockerClient
+
+        try:
+            DockerClient().client.images.pull(self.image)
+        except DockerException as error:
+            raise Unavailable(f"Docker could not pull {self.image}: {error}") from error
 
     @property
     def running(self) -> bool:
@@ -135,6 +148,7 @@ class KafkaContainer(ContainerServer):
     """One broker in KRaft mode."""
 
     name: ClassVar[str] = "kafka"
+    image: ClassVar[str] = "apache/kafka:4.1.1"
 
     def __init__(self, *, heap_mb: int) -> None:
         """Nothing is started yet."""
@@ -152,7 +166,7 @@ class KafkaContainer(ContainerServer):
         settings = single_broker(
             listen="0.0.0.0:9092", advertise=self.bootstrap_servers, controller="0.0.0.0:9093", voter="localhost:9093"
         )
-        container = DockerContainer(KAFKA_IMAGE).with_bind_ports(9092, self.port)
+        container = DockerContainer(self.image).with_bind_ports(9092, self.port)
         container.with_env("KAFKA_HEAP_OPTS", f"-Xmx{self._heap_mb}m")
         for name, value in settings.items():
             container.with_env("KAFKA_" + name.upper().replace(".", "_"), value)
@@ -173,6 +187,7 @@ class PostgresContainer(ContainerServer):
     """One database server, with a password."""
 
     name: ClassVar[str] = "postgres"
+    image: ClassVar[str] = "postgres:18.6"
 
     def __init__(self, *, durable: bool) -> None:
         """`durable=False` spares the disk, for tests."""
@@ -188,7 +203,7 @@ class PostgresContainer(ContainerServer):
     def _make(self) -> DockerContainer:
         from testcontainers.core.container import DockerContainer
 
-        container = DockerContainer(POSTGRES_IMAGE).with_bind_ports(5432, self.port)
+        container = DockerContainer(self.image).with_bind_ports(5432, self.port)
         container.with_envs(POSTGRES_USER="roomkeeper", POSTGRES_PASSWORD=self._password, POSTGRES_DB="postgres")
         durability = () if self._durable else ("-c", "fsync=off", "-c", "full_page_writes=off")
         return container.with_command(["postgres", "-c", "max_connections=200", *durability])

@@ -53,6 +53,11 @@ class EmbeddedPostgres(Service):
         """The URL of another database of this server."""
         return f"postgresql://{_USER}:{self._password_file.read_text().strip()}@127.0.0.1:{self.ports[0]}/{database}"
 
+    def fetch(self) -> None:
+        """See that the wheel is there, and what runs it without root's rights."""
+        _program("postgres")
+        _unprivileged()
+
     def _prepare(self) -> None:
         if not self._password_file.exists():
             self._password_file.touch(mode=0o600)

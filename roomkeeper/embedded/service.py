@@ -56,6 +56,15 @@ class Service(ABC):
         """Whether the process exists, frozen or not."""
         return self._process is not None and self._process.exit_code() is None
 
+    @abstractmethod
+    def fetch(self) -> None:
+        """See that the programs are there, downloading what may be downloaded.
+
+        Raises:
+            Misconfigured: something is missing; the message names it and the cure.
+            Unavailable: a download failed.
+        """
+
     def start(self) -> None:
         """Start the server, on the ports of its last start if there was one; return when it answers.
 

@@ -42,9 +42,13 @@ class EmbeddedKafka(Service):
         """host:port of the broker."""
         return f"127.0.0.1:{self.ports[0]}"
 
-    def _prepare(self) -> None:
+    def fetch(self) -> None:
+        """See that Java is there, and fetch the jars if they are not."""
         self._java = find_java()
         self._jars = kafka_jars(self._cache_dir)
+
+    def _prepare(self) -> None:
+        self.fetch()
         self._properties.write_text("".join(f"{name}={value}\n" for name, value in self._configuration().items()))
         self._logging.write_bytes(files(__package__).joinpath("log4j2.xml").read_bytes())
         if not (self._topics / "meta.properties").exists():

@@ -1,0 +1,65 @@
+# Every command of the project; `make help` lists them. Each target does its own set-up, quickly when it is done already.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+BIN := $(VENV)/bin
+BENCHES = $(notdir $(patsubst %/__main__.py,%,$(wildcard bench/*/__main__.py)))
+
+.PHONY: help setup demo up test check bench docs format lock clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.backing ## Virtual environment, locked dependencies, and Kafka's jars (or images, where Docker runs)
+
+demo: setup ## A day of meetings with faults, on a real broker and database, beside what should come out
+	$(BIN)/roomkeeper demo
+
+up: setup ## Broker, database, simulator and all roles on this machine, until Ctrl-C
+	$(BIN)/roomkeeper up
+
+test: setup ## All tests, against a real broker and a real PostgreSQL
+	$(BIN)/pytest
+
+check: $(VENV)/.installed ## What a machine can check: style, types, layers, the lock file
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -q tests/unit/test_lock_file.py
+
+bench: $(BENCHES:%=bench-%) ## Every benchmark; one alone is make bench-NAME
+
+bench-%: setup
+	$(BIN)/python -m bench.$*
+
+docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
+	$(BIN)/roomkeeper docs
+
+format: $(VENV)/.installed ## Put the code into the project's form
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+lock: $(VENV)/.installed ## Bring requirements.txt up to pyproject.toml, keeping pins that still hold
+	$(BIN)/uv pip compile pyproject.toml --python-version 3.11 --all-extras --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet --output-file requirements.txt > /dev/null
+
+clean: ## Remove what set-up and runs have made here
+	rm -rf $(VENV) build dist data *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+# The environment. Stamps make a second set-up a matter of milliseconds.
+
+$(VENV)/.installed: requirements.txt pyproject.toml
+	@python=$$(.ci/find-python) && $$python -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.backing: $(VENV)/.installed roomkeeper/embedded/kafka/pom.xml
+	$(BIN)/roomkeeper stack --fetch
+	@touch $@
