@@ -1,4 +1,4 @@
-"""What lies between the engine and a fold: the engine moves bytes and keeps them safe, a fold is pure and knows the domain.
+"""What lies between engine and fold: the engine moves bytes and keeps them safe, a fold is pure and knows the domain.
 
 The engine hands a fold one raw record and a way to read table entries (through its overlay of what is not yet
 committed); the fold answers with the entries as they are now and the outputs to send. All of one transaction's answers
@@ -15,7 +15,10 @@ E = TypeVar("E")
 
 
 class Input(NamedTuple):
-    """A record as the broker has it. (A tuple, for one is made per record: a frozen dataclass costs nine times as much.)"""
+    """A record as the broker has it.
+
+    A tuple, for one is made per record: a frozen dataclass costs nine times as much.
+    """
 
     topic: str
     partition: int
@@ -42,7 +45,7 @@ class Folded(NamedTuple, Generic[E]):
     outcome: str
     """`applied`, `overtaken`, `repeated` or `rejected`; counted in the metrics."""
     entries: Mapping[str, E] = MappingProxyType({})
-    """Every touched entry of the table by key, after the record; the engine stores it with revision (generation, offset)."""
+    """Every touched entry by key, after the record; the engine stores it with revision (generation, offset)."""
     outputs: tuple[Output, ...] = ()
 
 

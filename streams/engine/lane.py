@@ -1,0 +1,269 @@
+"""A lane: one partition number of the co-partitioned source topics, and one transaction after another.
+
+A transaction takes batches until it holds `transaction_events` records or is `transaction_seconds` old. Its commit runs
+in a thread while other lanes fold. Aborted, its records are folded again, from the same batches; nothing is sought.
+What is not yet folded when the lane closes is dropped, for it is not committed and will be fetched again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from confluent_kafka import TopicPartition
+
+from runtime.clock import Clock
+from runtime.kafka.config import MESSAGE_MAX_BYTES
+from schemas.dead_letters import Origin, dead_letter_headers
+from schemas.errors import BadMessage, Broken, Unavailable
+from streams.engine.batch import Batch, Record
+from streams.engine.lane_id import LaneId
+from streams.engine.observer import Observer, Tally
+from streams.engine.producer import TransactionalProducer
+from streams.engine.source import Source
+from streams.fail_points import FailPoints
+from streams.fold import Folded, Input
+
+SLICE_RECORDS = 200
+"""So many records are folded between two turns of the event loop."""
+FIRST_PAUSE_SECONDS = 0.1
+LONGEST_PAUSE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaneOptions:
+    """What all lanes of a worker share."""
+
+    transaction_events: int
+    transaction_seconds: float
+    commit_timeout_seconds: float
+    backlog_records: int
+    topic_prefix: str
+    dead_letters: str
+    """The topic's name on the cluster."""
+    generation: int
+
+
+class Lane:
+    """Folds what `put` brings it. Runs from `start` until `close`, or until it fails."""
+
+    def __init__(
+        self,
+        lane_id: LaneId,
+        *,
+        sources: Sequence[Source],
+        producer: TransactionalProducer,
+        group_metadata: Any,
+        options: LaneOptions,
+        executor: Executor,
+        clock: Clock,
+        fail_points: FailPoints,
+        observer: Observer,
+        room_made: Callable[[], None],
+    ) -> None:
+        """`producer` holds the lane's transactional id, fenced; `sources` stand at the offsets committed after that."""
+        self.lane_id = lane_id
+        self.sources = {source.topic: source for source in sources}
+        self._producer = producer
+        self._group_metadata = group_metadata
+        self._options = options
+        self._executor = executor
+        self._clock = clock
+        self._fail_points = fail_points
+        self._observer = observer
+        self._room_made = room_made
+        self._tally = Tally()
+        self._began = 0.0
+        self._backlog: deque[Batch] = deque()
+        self._backlog_records = 0
+        self._arrived = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> asyncio.Task[None]:
+        """Begin to fold; the task ends when the lane is closed, or fails with the reason."""
+        self._task = asyncio.create_task(self._run(), name=f"lane {self.lane_id.partition}")
+        return self._task
+
+    @property
+    def has_room(self) -> bool:
+        """Whether more records may be fetched for it."""
+        return self._backlog_records < self._options.backlog_records and not self._closing.is_set()
+
+    def put(self, batch: Batch) -> None:
+        """Hand a batch over; a closed lane drops it."""
+        if not self._closing.is_set():
+            self._backlog.append(batch)
+            self._backlog_records += len(batch.records)
+            self._arrived.set()
+
+    async def close(self) -> None:
+        """Commit what is folded, drop the rest, and free the producer. A failed lane only frees it."""
+        self._closing.set()
+        self._arrived.set()
+        if self._task is not None:
+            await asyncio.wait({self._task})
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._producer.close)
+
+    async def _run(self) -> None:
+        while not self._closing.is_set():
+            if self._backlog:
+                await self._transaction()
+            else:
+                self._arrived.clear()
+                await self._arrived.wait()
+
+    async def _transaction(self) -> None:
+        """One transaction, repeated until it is committed, or until the lane closes while it cannot be."""
+        kept: list[Batch] = []
+        pause_seconds = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                self._began = self._clock.monotonic_seconds()
+                self._producer.begin()
+                await self._fold_batches(kept)
+                await self._commit()
+                return
+            except Unavailable as error:
+                await self._abort(error)
+            try:
+                await asyncio.wait_for(self._closing.wait(), pause_seconds)
+                return
+            except TimeoutError:
+                pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
+
+    async def _fold_batches(self, kept: list[Batch]) -> None:
+        """Fold the kept batches, then what arrives, until the transaction is large or old enough."""
+        ends_at = self._began + self._options.transaction_seconds
+        for batch in kept:
+            await self._fold_batch(batch)
+        while self._tally.events < self._options.transaction_events and not self._closing.is_set():
+            left = ends_at - self._clock.monotonic_seconds()
+            if kept and (left <= 0 or (not self._backlog and not await self._another(left))):
+                break
+            if self._backlog:
+                kept.append(self._next_batch())
+                await self._fold_batch(kept[-1])
+
+    def _next_batch(self) -> Batch:
+        batch = self._backlog.popleft()
+        self._backlog_records -= len(batch.records)
+        self._room_made()
+        return batch
+
+    async def _another(self, seconds: float) -> bool:
+        """Whether another batch arrives within so long."""
+        self._arrived.clear()
+        try:
+            await asyncio.wait_for(self._arrived.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _fold_batch(self, batch: Batch) -> None:
+        source = self.sources[batch.topic]
+        self._tally.oldest_ms.setdefault(source.fold.table, batch.records[0].timestamp)
+        for at in range(0, len(batch.records), SLICE_RECORDS):
+            for record in batch.records[at : at + SLICE_RECORDS]:
+                if record.offset >= source.position:
+                    self._fold_record(source, record)
+            self._producer.serve()
+            await asyncio.sleep(0)
+
+    def _fold_record(self, source: Source, record: Record) -> None:
+        if record.offset != source.position:
+            raise Broken(
+                f"{source}: expected offset {source.position}, got {record.offset}: records were lost on the way"
+            )
+        try:
+            item = source.input(record)
+            self._fail_points.reach("after-decode")
+            folded = source.fold.fold(item, source.overlay.read, generation=self._options.generation)
+            _check_sizes(folded)
+        except BadMessage as error:
+            self._dead_letter(source, record, error)
+            source.count.bad()
+        else:
+            self._fail_points.reach("after-fold")
+            self._take(source, item, folded)
+            source.count.good()
+        source.position += 1
+        self._tally.events += 1
+
+    def _take(self, source: Source, item: Input, folded: Folded[Any]) -> None:
+        source.overlay.change(folded.entries, revision=item.offset)
+        prefix = self._options.topic_prefix
+        for output in folded.outputs:
+            self._producer.produce(
+                prefix + output.topic, key=output.key.encode(), value=output.value, headers=output.headers
+            )
+        self._fail_points.reach("after-outputs")
+        self._tally.outcomes[source.fold.table, folded.outcome] += 1
+
+    def _dead_letter(self, source: Source, record: Record, error: BadMessage) -> None:
+        origin = Origin(
+            topic=source.topic, partition=source.partition, offset=record.offset, timestamp_ms=record.timestamp
+        )
+        headers = dead_letter_headers(
+            origin=origin, stage=source.stage, error=error, failed_at=self._clock.now(), previous=record.headers
+        )
+        self._producer.produce(self._options.dead_letters, key=record.key, value=record.value, headers=headers)
+        self._tally.dead_letters[source.stage, type(error).__name__] += 1
+
+    async def _commit(self) -> None:
+        began = self._clock.monotonic_seconds()
+        loop = asyncio.get_running_loop()
+        committing = loop.run_in_executor(self._executor, self._commit_blocking)
+        patience_seconds = 2 * self._options.commit_timeout_seconds
+        done, _ = await asyncio.wait({committing}, timeout=patience_seconds)
+        if not done:
+            raise Broken(f"{self._producer.transactional_id}: a commit has not returned for {patience_seconds} s")
+        committing.result()
+        ended = self._clock.monotonic_seconds()
+        self._observer.committed(self._tally, seconds=ended - self._began, commit_seconds=ended - began)
+        self._tally = Tally()
+
+    def _commit_blocking(self) -> None:
+        """Produce the changelogs, commit, and write RocksDB. Runs in a thread while the lane waits."""
+        for source in self.sources.values():
+            source.produce_changelog(self._producer)
+        self._fail_points.reach("before-commit")
+        offsets = [
+            TopicPartition(each.topic, each.partition, each.position, each.count.metadata)
+            for each in self.sources.values()
+            if each.position != each.committed
+        ]
+        self._producer.commit(offsets, self._group_metadata, timeout_seconds=self._options.commit_timeout_seconds)
+        self._fail_points.reach("after-commit")
+        for source in self.sources.values():
+            source.settle()
+        self._fail_points.reach("after-rocksdb")
+
+    async def _abort(self, cause: Unavailable) -> None:
+        log = structlog.get_logger("roomkeeper.streams")
+        log.warning("transaction.aborted", lane=self._producer.transactional_id, cause=str(cause))
+        self._observer.aborted(seconds=self._clock.monotonic_seconds() - self._began)
+        self._tally = Tally()
+        for source in self.sources.values():
+            source.rollback()
+        loop = asyncio.get_running_loop()
+        while not self._closing.is_set():
+            try:
+                await loop.run_in_executor(self._executor, self._producer.abort)
+                return
+            except Unavailable as error:
+                log.warning("transaction.abort_waits", lane=self._producer.transactional_id, cause=str(error))
+
+
+def _check_sizes(folded: Folded[Any]) -> None:
+    """An output that the broker would refuse makes the message bad: no repetition could get it through."""
+    for output in folded.outputs:
+        if len(output.value) + len(output.key) > MESSAGE_MAX_BYTES:
+            raise BadMessage(
+                f"its output to {output.topic} has {len(output.value)} bytes, more than {MESSAGE_MAX_BYTES}"
+            )

@@ -1,0 +1,58 @@
+"""What the engine tells about itself: a port, so that it knows no metrics library."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Protocol
+
+
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What a transaction did; it counts once the transaction is committed."""
+
+    events: int = 0
+    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By table and outcome of the fold."""
+    dead_letters: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """By stage and class of the error."""
+    oldest_ms: dict[str, int] = field(default_factory=dict)
+    """By table, when the broker took the oldest record."""
+
+
+class Observer(Protocol):
+    """Told of progress. Calls must be quick and may come from any thread."""
+
+    def batch(self, table: str, *, records: int) -> None:
+        """An agent got so many records at once."""
+
+    def committed(self, tally: Tally, *, seconds: float, commit_seconds: float) -> None:
+        """A transaction of so many seconds is committed; its commit alone took `commit_seconds`."""
+
+    def aborted(self, *, seconds: float) -> None:
+        """A transaction of so many seconds is aborted and will be folded again."""
+
+    def restored(self, table: str, *, partition: int, records: int, remaining: int) -> None:
+        """So many more records of a changelog are in RocksDB, and so many offsets are to go."""
+
+    def lag(self, topic: str, *, partition: int, records: int) -> None:
+        """So many records of a source partition are not committed."""
+
+
+class Silent:
+    """Tells nobody."""
+
+    def batch(self, table: str, *, records: int) -> None:
+        """Nothing."""
+
+    def committed(self, tally: Tally, *, seconds: float, commit_seconds: float) -> None:
+        """Nothing."""
+
+    def aborted(self, *, seconds: float) -> None:
+        """Nothing."""
+
+    def restored(self, table: str, *, partition: int, records: int, remaining: int) -> None:
+        """Nothing."""
+
+    def lag(self, topic: str, *, partition: int, records: int) -> None:
+        """Nothing."""

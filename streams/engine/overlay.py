@@ -1,0 +1,97 @@
+"""What a fold sees of its table: the open transaction's changes, over entries known to be committed, over RocksDB.
+
+Entries are decoded once and kept; a changed entry is encoded once per transaction, whatever the number of events that
+touched it. Nothing reaches RocksDB before the transaction is committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from streams.engine.revised import pack, unpack
+from streams.engine.store import PartitionStore
+from streams.fold import Fold
+
+E = TypeVar("E")
+
+
+class Overlay(Generic[E]):
+    """One partition of one table, as the transaction in progress has it."""
+
+    def __init__(self, *, fold: Fold[E], store: PartitionStore, generation: int, cache_entries: int) -> None:
+        """Keeps between `cache_entries` and twice as many decoded entries in memory."""
+        self._fold = fold
+        self._store = store
+        self._generation = generation
+        self._cache_entries = cache_entries
+        self._changed: dict[str, E] = {}
+        self._revisions: dict[str, int] = {}
+        self._recent: dict[str, E] = {}
+        self._older: dict[str, E] = {}
+        self._encoded: list[tuple[bytes, bytes]] = []
+
+    def read(self, key: str) -> E | None:
+        """The entry of a key as the last folded record left it; None when there is none.
+
+        Raises:
+            Broken: RocksDB fails, or holds what cannot be read.
+        """
+        entry = self._changed.get(key)
+        if entry is None:
+            entry = self._recent.get(key)
+            if entry is None:
+                entry = self._older.pop(key, None)
+                if entry is None:
+                    entry = self._load(key)
+                if entry is not None:
+                    self._remember(key, entry)
+        return entry
+
+    def change(self, entries: Mapping[str, E], *, revision: int) -> None:
+        """Take over what a record did to its entries."""
+        self._changed.update(entries)
+        for key in entries:
+            self._revisions[key] = revision
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the transaction changed anything."""
+        return bool(self._changed)
+
+    def changelog(self) -> list[tuple[bytes, bytes]]:
+        """Key and value of each changed entry: this transaction's part of the changelog."""
+        encode, revisions, generation = self._fold.encode, self._revisions, self._generation
+        self._encoded = [
+            (key.encode(), pack(generation=generation, revision=revisions[key], entry=encode(entry)))
+            for key, entry in self._changed.items()
+        ]
+        return self._encoded
+
+    def persist(self, *, changelog_offset: int) -> None:
+        """The transaction is committed: write its part to RocksDB and keep its entries.
+
+        Raises:
+            Broken: the disk is full or fails.
+        """
+        self._store.write(self._encoded, offset=changelog_offset)
+        for key, entry in self._changed.items():
+            self._older.pop(key, None)
+            self._remember(key, entry)
+        self.rollback()
+
+    def rollback(self) -> None:
+        """Forget what the transaction changed."""
+        self._changed.clear()
+        self._revisions.clear()
+        self._encoded = []
+
+    def _load(self, key: str) -> E | None:
+        value = self._store.get(key.encode())
+        return None if value is None else self._fold.decode(unpack(value)[2])
+
+    def _remember(self, key: str, entry: E) -> None:
+        """Two generations of a dictionary make a cache of the recently used whose every step is a dictionary's."""
+        if len(self._recent) >= self._cache_entries and key not in self._recent:
+            self._recent, self._older = {}, self._recent
+        self._recent[key] = entry

@@ -1,0 +1,170 @@
+"""A transactional confluent-kafka producer, and what its errors mean for the transaction.
+
+Three outcomes are told apart, each by its class:
+- `Unavailable`: the transaction did not happen and cannot; abort it and fold its records again;
+- `Fenced`: another producer has this transactional id, or the client gave up for good; the process must end;
+- `Broken`: what became of a commit is unknown or cannot be mended by repetition; the process must end, and the next
+  owner's fence decides.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
+
+from runtime.kafka.config import Config
+from runtime.kafka.errors import error_log, translate
+from schemas.errors import Broken, Misconfigured, Unavailable
+
+CALL_SECONDS = 10.0
+"""A call of the client returns within so long, with a result or to be repeated."""
+RETRY_SECONDS = 0.1
+BUFFER_RECORDS = 500_000
+"""More than a transaction can hold: a full buffer would stop the loop that all partitions share."""
+
+_FENCED = frozenset(
+    {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL}
+)
+"""`produce()` may raise `_FATAL` whose `fatal()` says False [seen with librdkafka 2.12]."""
+
+
+class Fenced(Broken):
+    """This producer may write no more: its transactional id has another owner."""
+
+
+class TransactionalProducer:
+    """One transactional id. Not thread-safe: one thread at a time."""
+
+    def __init__(self, config: Config, *, transactional_id: str, transaction_timeout_seconds: float) -> None:
+        """Connects in the background; nothing is fenced yet.
+
+        Raises:
+            Misconfigured: a setting does not hold.
+        """
+        self.transactional_id = transactional_id
+        settings: dict[str, Any] = {
+            **config,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": round(transaction_timeout_seconds * 1000),
+            "message.timeout.ms": round(transaction_timeout_seconds * 1000),
+            "queue.buffering.max.messages": BUFFER_RECORDS,
+            "error_cb": error_log(transactional_id),
+        }
+        try:
+            self._client = Producer(settings)
+        except KafkaException as error:
+            raise Misconfigured(f"start the producer {transactional_id}: {error}") from error
+
+    def fence(self) -> None:
+        """Take the transactional id over: whatever an earlier owner left is aborted, and it can write no more. Blocks.
+
+        Raises:
+            Unavailable: the broker does not answer; a new producer may try again.
+        """
+        try:
+            self._client.init_transactions(CALL_SECONDS)
+        except KafkaException as error:
+            inner = _inner(error)
+            if inner.code() == KafkaError.INVALID_TRANSACTION_TIMEOUT:
+                raise Misconfigured(
+                    "ROOMKEEPER_STREAMS__TRANSACTION_TIMEOUT_SECONDS: the broker's transaction.max.timeout.ms is less"
+                ) from error
+            raise translate(inner, doing=f"fence {self.transactional_id}") from error
+
+    def begin(self) -> None:
+        """Open a transaction."""
+        self._call("begin", self._client.begin_transaction)
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Sequence[tuple[str, bytes]] = (),
+        partition: int = -1,
+        on_delivery: Callable[[KafkaError | None, Any], None] | None = None,
+    ) -> None:
+        """Put a record into the transaction.
+
+        Raises:
+            Unavailable: the transaction must be aborted.
+            Fenced: the process must end.
+        """
+        try:
+            self._client.produce(topic, value, key, partition, on_delivery, headers=list(headers) if headers else None)
+        except BufferError as error:
+            raise Unavailable(f"{self.transactional_id}: the producer's buffer is full") from error
+        except KafkaException as error:
+            meaning = self._meaning("produce", _inner(error))
+            raise meaning if isinstance(meaning, Fenced) else Unavailable(str(meaning)) from error
+
+    def serve(self) -> None:
+        """Let the client free what is delivered. Returns at once."""
+        self._client.poll(0)
+
+    def commit(self, offsets: Sequence[TopicPartition], group_metadata: Any, *, timeout_seconds: float) -> None:
+        """Commit the records and, with them, these offsets of the group. Blocks.
+
+        Raises:
+            Unavailable: nothing is committed, and the transaction must be aborted.
+            Fenced: nothing is committed.
+            Broken: whether it is committed is unknown.
+        """
+        give_up_at = time.monotonic() + timeout_seconds
+        self._call(
+            "send offsets",
+            lambda: self._client.send_offsets_to_transaction(list(offsets), group_metadata, CALL_SECONDS),
+            give_up_at=give_up_at,
+        )
+        try:
+            self._call("commit", lambda: self._client.commit_transaction(CALL_SECONDS), give_up_at=give_up_at)
+        except _Undecided as undecided:
+            raise Broken(f"whether it committed is unknown: {undecided}") from undecided
+        self.serve()
+
+    def abort(self) -> None:
+        """Abort the open transaction. Blocks.
+
+        Raises:
+            Unavailable: not yet; call again.
+            Fenced: the process must end.
+        """
+        self._call("abort", lambda: self._client.abort_transaction(CALL_SECONDS))
+
+    def close(self) -> None:
+        """Drop what is under way and stop. Blocks."""
+        self._client.purge()
+        self._client.close()
+
+    def _call(self, doing: str, call: Callable[[], object], *, give_up_at: float = 0.0) -> None:
+        """Call, and repeat while the client says that it may be repeated and there is time."""
+        while True:
+            try:
+                call()
+                return
+            except KafkaException as error:
+                meaning = self._meaning(doing, _inner(error))
+                if not isinstance(meaning, _Undecided) or time.monotonic() >= give_up_at:
+                    raise meaning from error
+                time.sleep(RETRY_SECONDS)
+
+    def _meaning(self, doing: str, error: KafkaError) -> Exception:
+        text = f"{self.transactional_id}: {doing}: {error.str()} ({error.name()})"
+        if error.fatal() or error.code() in _FENCED:
+            return Fenced(text)
+        return Unavailable(text) if error.txn_requires_abort() else _Undecided(text)
+
+
+class _Undecided(Unavailable):
+    """The client does not say that the transaction is lost: the call may be repeated."""
+
+
+def _inner(error: KafkaException) -> KafkaError:
+    inner = error.args[0]
+    if not isinstance(inner, KafkaError):
+        raise Broken(f"the Kafka client raised {error!r}") from error
+    return inner

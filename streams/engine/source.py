@@ -1,0 +1,97 @@
+"""One partition of a source topic: its fold, its part of the table, and how far it has come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.errors import BadMessage, Broken
+from streams.engine.batch import Record
+from streams.engine.dead_letter_limit import DeadLetterCount
+from streams.engine.overlay import Overlay
+from streams.engine.producer import TransactionalProducer
+from streams.fold import Fold, Input
+
+
+class Source:
+    """What a lane folds from one topic. `position` is the next offset to fold, `committed` the next after a restart."""
+
+    def __init__(
+        self,
+        *,
+        fold: Fold[Any],
+        topic: str,
+        changelog: str,
+        partition: int,
+        overlay: Overlay[Any],
+        position: int,
+        count: DeadLetterCount,
+    ) -> None:
+        """`topic` and `changelog` are names on the cluster; `position` is the offset committed after the fence."""
+        self.fold = fold
+        self.topic = topic
+        self.changelog = changelog
+        self.partition = partition
+        self.overlay = overlay
+        self.position = self.committed = position
+        self.count = count
+        self.stage = f"streams.{fold.table}"
+        self._changelog_offset: int | None = None
+
+    def __str__(self) -> str:
+        """Topic and partition, for messages."""
+        return f"{self.topic}[{self.partition}]"
+
+    def input(self, record: Record) -> Input:
+        """The record as a fold takes it.
+
+        Raises:
+            BadMessage: no key, a key that is not UTF-8, or no value.
+        """
+        if record.key is None or record.value is None:
+            raise BadMessage("has no key" if record.key is None else "has no value")
+        try:
+            key = record.key.decode()
+        except UnicodeDecodeError as error:
+            raise BadMessage("its key is not UTF-8") from error
+        return Input(
+            self.topic, self.partition, record.offset, record.timestamp, key, record.value, tuple(record.headers)
+        )
+
+    def produce_changelog(self, producer: TransactionalProducer) -> None:
+        """Put the changed entries into the transaction.
+
+        Raises:
+            Unavailable: the transaction must be aborted.
+        """
+        self._changelog_offset = None
+        entries = self.overlay.changelog()
+        for key, value in entries[:-1]:
+            producer.produce(self.changelog, key=key, value=value, partition=self.partition)
+        for key, value in entries[-1:]:
+            producer.produce(
+                self.changelog, key=key, value=value, partition=self.partition, on_delivery=self._delivered
+            )
+
+    def settle(self) -> None:
+        """The transaction is committed: write RocksDB, and go on from here.
+
+        Raises:
+            Broken: the disk is full or fails; the changelog has everything.
+        """
+        if self.overlay.is_changed:
+            if self._changelog_offset is None:
+                raise Broken(f"{self}: committed, but the changelog's offset was not told")
+            self.overlay.persist(changelog_offset=self._changelog_offset)
+        self.count.commit()
+        self.committed = self.position
+
+    def rollback(self) -> None:
+        """The transaction is aborted: back to what is committed."""
+        self.overlay.rollback()
+        self.count.rollback()
+        self.position = self.committed
+
+    def _delivered(self, error: object | None, message: Any) -> None:
+        """The transaction's last changelog record has its offset, the greatest one: only this lane writes there."""
+        if error is None:
+            self._changelog_offset = message.offset()
