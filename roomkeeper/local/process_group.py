@@ -92,10 +92,11 @@ class ProcessGroup:
         """Stop one process for good and forget it."""
         self._members.pop(name).stop()
 
-    def close(self) -> None:
-        """Stop every process, the last one started first."""
+    def close(self, *, within_seconds: float = 45.0) -> None:
+        """Stop every process, the last one started first; what is left when the time is over is killed."""
+        deadline = time.monotonic() + within_seconds
         for name in reversed(self.names):
-            self.stop(name)
+            self._members.pop(name).stop(by_force=time.monotonic() > deadline)
 
     def __enter__(self) -> Self:
         """The group itself."""
@@ -127,9 +128,11 @@ class _Member:
     def pid(self) -> int | None:
         return self.process.pid if self.process.exit_code() is None else None
 
-    def stop(self) -> None:
+    def stop(self, *, by_force: bool = False) -> None:
         self._stopping.set()
         with self._lock:
+            if by_force:
+                self.process.kill()
             self.process.stop()
         self._thread.join()
 
