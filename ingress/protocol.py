@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 protocol with bounds on the head of a request, which the server itself has none for.
 
-Guarantees: a request line and headers that are larger than `HEAD_BYTES`, or not complete within `HEAD_SECONDS`, cost the
-connection; so does a connection that never sends anything.
+Guarantees: a request line and headers that are larger than `HEAD_BYTES`, or not complete within `HEAD_SECONDS`, cost
+the connection; so does a connection that never sends anything.
 """
 
 from __future__ import annotations

@@ -199,7 +199,7 @@ class _Heads(NamedTuple):
 
 
 def _heads(headers: Iterable[tuple[bytes, bytes]]) -> _Heads:
-    """The headers by name; servers give names in lower case. One that is there twice is taken for none that can hold."""
+    """The headers by name, which servers give in lower case. One that is there twice can be none that holds."""
     signature = timestamp = request_id = length = None
     for name, value in headers:
         if name == SIGNATURE_HEADER:

@@ -29,9 +29,7 @@ class AsyncProducer:
         Raises:
             Misconfigured: no broker is named, or a security setting does not hold.
         """
-        self._producer = Producer(
-            kafka, client_id=client_id, timeout_seconds=timeout_seconds, after_poll=self._wake
-        )
+        self._producer = Producer(kafka, client_id=client_id, timeout_seconds=timeout_seconds, after_poll=self._wake)
         self._loop = asyncio.get_running_loop()
         self._timeout_seconds = timeout_seconds
         self._max_in_flight = max_in_flight
@@ -57,7 +55,7 @@ class AsyncProducer:
         return self._in_flight
 
     def deliver(self, record: Outgoing) -> asyncio.Future[Delivery]:
-        """A future of where the record lies; it fails with `Unavailable` at the time-out, when the record may be there all the same.
+        """A future of where the record lies. At the time-out it fails with `Unavailable`; the record may be there all the same.
 
         Raises:
             Unavailable: too many records wait already.
@@ -84,7 +82,7 @@ class AsyncProducer:
                 future.set_exception(Unavailable("the producer was closed"))
 
     def _wake(self) -> None:
-        """In the polling thread: one wake-up for all that has arrived. A stale look at the flag costs a wake-up, never a loss."""
+        """In the polling thread: one wake-up for all that has arrived. A stale look at the flag costs one, never loses one."""
         if self._arrived and not self._woken:
             self._woken = True
             self._loop.call_soon_threadsafe(self._drain)

@@ -1,7 +1,7 @@
 """librdkafka settings for every confluent-kafka client of Roomkeeper.
 
-Guarantees: every producer waits for all in-sync replicas, is idempotent and partitions keys by `murmur2_random`, so that
-all clients agree on a key's partition; every consumer reads committed records only and commits by itself.
+Guarantees: every producer waits for all in-sync replicas, is idempotent and partitions keys by `murmur2_random`, so
+that all clients agree on a key's partition; every consumer reads committed records only and commits by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Records to the broker, with an acknowledgement for each: a confluent-kafka producer and its own polling thread.
 
-Guarantees: a record counts as delivered only when all in-sync replicas have it; a record whose fate is unknown after the
-time-out counts as not delivered, though it may be there. Callbacks run in the polling thread.
+Guarantees: a record counts as delivered only when all in-sync replicas have it; a record whose fate is unknown after
+the time-out counts as not delivered, though it may be there. Callbacks run in the polling thread.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Producer:
         self.close()
 
     def submit(self, record: Outgoing, done: Done) -> None:
-        """Hand the record over and return; `done` is called once, in the polling thread, with the delivery or the error.
+        """Hand the record over and return; `done` is called once, in the polling thread, with delivery or error.
 
         Raises:
             Unavailable: the client's buffer is full; `done` will not be called.
@@ -162,7 +162,7 @@ def _resolver(future: Future[Delivery]) -> Done:
 
 
 def _result(future: Future[Delivery], *, timeout_seconds: float) -> Delivery:
-    """The result; the client gives up by itself within its time-out and a second, so a longer silence is a lost thread."""
+    """The result; the client gives up by itself within its time-out and a second: a longer silence is a lost thread."""
     try:
         return future.result(timeout_seconds)
     except TimeoutError as error:

@@ -1,0 +1,1 @@
+"""The /v1 API: meetings, commands, rooms, instances and attendance."""

@@ -1,0 +1,35 @@
+-- name: find_room
+-- One room.
+SELECT zoom_id, shown FROM rooms WHERE account_id = %(account_id)s AND zoom_id = %(zoom_id)s;
+
+-- name: list_instances
+-- A page of a room's runs, newest first; a run whose start is not known stands last.
+SELECT uuid, status, started_at, ended_at, shown
+FROM instances
+WHERE account_id = %(account_id)s AND zoom_id = %(zoom_id)s
+  AND (coalesce(started_at, '-infinity'), uuid) < (%(before_at)s::timestamptz, %(before_uuid)s COLLATE "C")
+ORDER BY coalesce(started_at, '-infinity') DESC, uuid COLLATE "C" DESC
+LIMIT %(rows)s;
+
+-- name: find_instance
+-- One run of one room.
+SELECT zoom_id, uuid, status, started_at, ended_at, shown
+FROM instances
+WHERE account_id = %(account_id)s AND uuid = %(uuid)s
+ORDER BY zoom_id
+LIMIT 1;
+
+-- name: list_alerts
+-- What is wrong at the moment, for an account or for all.
+SELECT name, since_at, message
+FROM alerts
+WHERE until_at IS NULL AND account_id IN (%(account_id)s, '')
+ORDER BY since_at, name;
+
+-- name: answers
+-- Answers when the database does, and has its tables.
+SELECT count(*) FROM (SELECT FROM api_keys LIMIT 1) AS some;
+
+-- name: find_attendance
+-- The people of one run, with the union of their stays.
+SELECT * FROM attendance(%(account_id)s, %(zoom_id)s, %(uuid)s);

@@ -1,0 +1,111 @@
+"""The HTTP server: uvicorn on uvloop and httptools, with bounds on heads, and an orderly end.
+
+On SIGTERM or SIGINT no new connection is taken, waits end with 202, requests under way get their answers, and what the
+producer holds is sent. A producer that can never send again ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import structlog
+import uvicorn
+import uvloop
+
+from ingress.app import ROLE, Ingress, ingress
+from ingress.protocol import BoundedHttp
+from runtime.clock import Clock
+from runtime.settings import Settings
+from runtime.topic_admin import require_topics
+from schemas.errors import Misconfigured
+
+DRAIN_SECONDS = 10
+"""How long requests under way may still take after the signal."""
+
+Announce = Callable[[str], None]
+
+
+def run(settings: Settings, *, clock: Clock) -> None:
+    """Serve until a signal comes.
+
+    Raises:
+        Misconfigured: a setting, a topic or the address does not hold.
+        Unavailable: no broker answers at the start.
+        Broken: the producer can never send again.
+    """
+    require_topics(settings, ROLE)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(serve(settings, clock=clock, announce=_announce))
+
+
+async def serve(settings: Settings, *, clock: Clock, announce: Announce) -> None:
+    """Serve on the running loop; `announce` gets the URL once connections are taken.
+
+    Raises:
+        Misconfigured: a setting or the address does not hold.
+        Broken: the producer can never send again.
+    """
+    async with ingress(settings, clock=clock) as parts:
+        server = Server(_config(settings, parts), parts, announce=announce)
+        parts.producer.broken.add_done_callback(lambda _: server.stop())
+        try:
+            await server.serve()
+        except SystemExit as error:  # uvicorn's way to say that it cannot listen
+            where = f"{settings.ingress.host}:{settings.ingress.port}"
+            raise Misconfigured(f"ROOMKEEPER_INGRESS__PORT: cannot listen on {where}") from error
+        if parts.producer.broken.done():
+            raise parts.producer.broken.result()
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which tells where it listens and ends waits before it waits for them."""
+
+    def __init__(self, config: uvicorn.Config, parts: Ingress, *, announce: Announce) -> None:
+        """Serves `parts`."""
+        super().__init__(config)
+        self._parts = parts
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, and say where."""
+        await super().startup(sockets=sockets)
+        for listening in self.servers:
+            for each in listening.sockets:
+                host, port = each.getsockname()[:2]
+                self._announce(f"http://{host}:{port}")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal: end waits, and then everything."""
+        self._parts.bell.close()
+        super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """As a signal would."""
+        self.handle_exit(signal.SIGTERM, None)
+
+
+def _config(settings: Settings, parts: Ingress) -> uvicorn.Config:
+    return uvicorn.Config(
+        parts.app,
+        host=settings.ingress.host,
+        port=settings.ingress.port,
+        http=BoundedHttp,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=75,  # longer than a load balancer's, so that it is the one to close
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        backlog=2048,
+    )
+
+
+def _announce(url: str) -> None:
+    structlog.get_logger("roomkeeper.ingress").info("ingress.listening", url=url)
