@@ -23,6 +23,7 @@ ZOOM_EVENTS = "zoom-events"
 ROOM_EVENTS = "room-events"
 DEAD_LETTERS = "dead-letters"
 SECURITY_ALERTS = "security-alerts"
+MEETINGS_CHANGELOG = "roomkeeper-streams-meetings-changelog"
 
 DAY_MS = 86_400_000
 

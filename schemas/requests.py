@@ -29,11 +29,13 @@ def _not_me(host: str) -> str:
 
 
 Host = Annotated[str, StringConstraints(min_length=1, max_length=128, pattern=r"^[^\s/?#]+$"), AfterValidator(_not_me)]
-Topic = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Topic = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
 StartTime = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 Zone = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
-Agenda = Annotated[str, StringConstraints(max_length=AGENDA_CHARS)]
+Agenda = Annotated[str, StringConstraints(max_length=AGENDA_CHARS, pattern=r"^[^\x00]*$")]
 
 
 class _Request(BaseModel):
@@ -71,7 +73,9 @@ class SettingsRequest(_Request):
     participant_video: bool = False
     approval_type: Literal[0, 1, 2] = Field(2, description="registration: 0 automatic, 1 manual, 2 none")
     auto_recording: Literal["none", "local", "cloud"] = "none"
-    alternative_hosts: str = Field("", max_length=1_000, description="e-mail addresses, separated by semicolons")
+    alternative_hosts: str = Field(
+        "", max_length=1_000, pattern=r"^[^\s\x00]*$", description="e-mail addresses, separated by semicolons"
+    )
 
 
 class MeetingRequest(_Request):

@@ -24,26 +24,26 @@ CREATE TABLE commands (
     message         text,
     version         bigint,
     decided_at      timestamptz,
+    generation      integer,
+    revision        bigint,
     details         jsonb,                              -- of a create: what the meeting will be, readable at once
     UNIQUE (account_id, meeting_id, idempotency_key)
 );
 CREATE INDEX commands_by_meeting ON commands (account_id, meeting_id);
 
+-- The meetings. `state` is the whole of it; the columns beside it are taken from it, to search by.
 CREATE TABLE meetings (
     account_id      text NOT NULL,
     meeting_id      uuid NOT NULL,
     version         bigint NOT NULL,
-    status          text NOT NULL,
+    status          text NOT NULL,                      -- scheduled, cancelled
     host            text NOT NULL,
     topic           text NOT NULL,
     start_at        timestamptz NOT NULL,
     duration_minutes integer NOT NULL,
-    details         jsonb NOT NULL,
-    room_status     text NOT NULL,
+    room_status     text NOT NULL,                      -- pending, ready, gone, failed, provider_unavailable, removing, removed
     zoom_id         text,
-    join_url        text,
-    problem         jsonb,
-    unsure          boolean NOT NULL,
+    problem_code    text,
     state           bytea NOT NULL,                     -- MeetingState, single-object encoding
     created_at      timestamptz NOT NULL,
     changed_at      timestamptz NOT NULL,
@@ -54,36 +54,50 @@ CREATE TABLE meetings (
 CREATE INDEX meetings_by_creation ON meetings (account_id, created_at DESC, meeting_id DESC);
 CREATE INDEX meetings_by_room ON meetings (account_id, zoom_id) WHERE zoom_id IS NOT NULL;
 
--- Never repeats, not after the database is rebuilt either: it begins at the microsecond of its making.
+-- Epochs of claims: fencing tokens. They never repeat, not after the database is rebuilt either: they begin at the
+-- microsecond of the sequence's making, and a rebuild moves them on to its own.
 CREATE SEQUENCE room_request_epochs AS bigint;
 SELECT setval('room_request_epochs', (extract(epoch FROM clock_timestamp()) * 1000000)::bigint);
 
--- Pending room work, a projection of the meetings' state, with lease columns that only the room worker writes.
+-- Pending room work, a projection of the meetings' state: the projector inserts and deletes rows. The columns from
+-- `due_at` on are the room worker's alone.
 CREATE TABLE room_requests (
-    provider_key    text PRIMARY KEY,
     account_id      text NOT NULL,
+    provider_key    text NOT NULL,
     meeting_id      uuid NOT NULL,
-    host            text NOT NULL,
     action          text NOT NULL,                      -- create, update, cancel, remove
     n               bigint NOT NULL,
+    host            text NOT NULL,
     zoom_id         text,
-    start_at        timestamptz NOT NULL,
     added_at        timestamptz NOT NULL,
-    due_at          timestamptz NOT NULL,
+    due_at          timestamptz NOT NULL,               -- next attempt; of a leased row, the lease's end; of a settled one, when it is asked after
     attempts        integer NOT NULL DEFAULT 0,
-    epoch           bigint,
-    lease_until     timestamptz,
-    leased_by       text,
-    started_at      timestamptz,                        -- when a call first began; a started row is never replaced
-    unknown_since   timestamptz,                        -- when a call first ended without a known outcome
-    settled_at      timestamptz,
+    looks           integer NOT NULL DEFAULT 0,         -- look-ups by key since the last call of unknown outcome
+    epoch           bigint,                             -- of the last claim
+    leased_by       text,                               -- who holds the lease; null when nobody does
+    started_at      timestamptz,                        -- first call of which it is not known that it did nothing
+    started_epoch   bigint,                             -- the claim that made it
+    unknown_at      timestamptz,                        -- when the last call of unknown outcome had ended
+    settled_at      timestamptz,                        -- when its outcome was handed to Kafka
     outcome         text,
     error_code      text,
     error_message   text,
-    retried         boolean NOT NULL DEFAULT false
+    retried         boolean NOT NULL DEFAULT false,     -- made by a rebuild, or settled long ago: calls may have been made
+    PRIMARY KEY (account_id, provider_key)
 );
 CREATE INDEX room_requests_due ON room_requests (due_at);
 CREATE INDEX room_requests_by_meeting ON room_requests (account_id, meeting_id, n);
+
+-- Meetings whose room may be otherwise than the last call left it: it is read back until then.
+CREATE TABLE unsure_meetings (
+    account_id      text NOT NULL,
+    meeting_id      uuid NOT NULL,
+    since_at        timestamptz NOT NULL,
+    until_at        timestamptz NOT NULL,
+    due_at          timestamptz NOT NULL,               -- next read-back
+    PRIMARY KEY (account_id, meeting_id)
+);
+CREATE INDEX unsure_meetings_due ON unsure_meetings (due_at);
 
 -- The rooms, by entry of the rooms table. `entry` is the lattice state; columns beside it are computed from it.
 CREATE TABLE rooms (
@@ -149,6 +163,7 @@ CREATE TABLE projector_offsets (
     topic           text NOT NULL,
     partition       integer NOT NULL,
     next_offset     bigint NOT NULL,
+    bad_run         integer NOT NULL DEFAULT 0,         -- bad records in a row just before next_offset
     PRIMARY KEY (projection, topic, partition)
 );
 

@@ -37,6 +37,8 @@ def change(**named: Any) -> str:
         {"host": "a host"},
         {"host": "x/../y"},
         {"topic": "  "},
+        {"topic": "a\x00b"},
+        {"agenda": "a\x00b"},
         {"topic": "x" * 201},
         {"duration_minutes": 0},
         {"duration_minutes": 1441},
