@@ -48,7 +48,7 @@ def restore(connection: Connection, table: Table) -> None:
 
 def rows(connection: Connection, query: str, *values: Any) -> Sequence[Any]:
     """Rows as tuples."""
-    return [tuple(row.values()) for row in connection.execute(query, values)]  # type: ignore[call-overload]
+    return [tuple(row.values()) for row in connection.execute(query, values)]
 
 
 def requests(connection: Connection) -> Sequence[str]:
