@@ -103,6 +103,7 @@ class Run:
     connections: dict[str, Connection] = field(default_factory=dict)
     breakout_uuids: dict[int, str] = field(default_factory=dict)
     recorded: list[Stay] = field(default_factory=list)
+    files_told: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,7 @@ def pause(world: World, room: Room, *, at: datetime, kind: str = "paused") -> No
 def complete(world: World, room: Room, run: Run, *, at: datetime) -> None:
     """The files are ready, which Zoom tells some time after the end."""
     if run.recorded:
+        run.files_told = True
         world.emit(room, told.completed(room, run, world.ids, at=at), at=at)
 
 

@@ -27,7 +27,7 @@ def occurrences(
     dates = _dates(recurrence, local)
     until = recurrence.get("end_date_time")
     if until and not recurrence.get("end_times"):
-        last_at = datetime.fromisoformat(str(until).replace("Z", "+00:00"))
+        last_at = datetime.fromisoformat(str(until))
         instants = takewhile(lambda at: at <= last_at, (_instant(each, timezone) for each in dates))
         chosen = islice(instants, _MOST_DATES)
     else:

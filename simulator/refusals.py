@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from simulator.wire import Json
 
 VALIDATION = 300
@@ -10,11 +12,20 @@ VALIDATION = 300
 class Refusal(Exception):
     """A call that Zoom turns down, and the answer it gives."""
 
-    def __init__(self, status: int, code: int, message: str, *, body: Json | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: int,
+        message: str,
+        *,
+        body: Json | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         """`body` replaces the usual `code` and `message`."""
         super().__init__(message)
         self.status = status
         self.code = code
+        self.headers: Mapping[str, str] = headers or {}
         self.body: Json = body if body is not None else {"code": code, "message": message}
 
 

@@ -19,9 +19,7 @@ from simulator.world import World
 RECOVERABLE = timedelta(days=7)
 
 
-def create(
-    world: World, *, account: Account, host: Host, body: Json, at: datetime, source: str = "open_api"
-) -> Room:
+def create(world: World, *, account: Account, host: Host, body: Json, at: datetime, source: str = "open_api") -> Room:
     """A new room of the host's."""
     details = wishes.new_details(body, defined_fields=account.tracking_fields, password=world.ids.digits(6), now=at)
     if details.type == INSTANT and body.get("schedule_for"):

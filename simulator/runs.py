@@ -1,7 +1,7 @@
 """What happens in a room: it starts, people come and go, it ends.
 
-A run's uuid is the room's until it ends; the next run has another. `user_id` is new for each join. Times are kept to the
-second in which they lie, for that is all that Zoom's events tell of them.
+A run's uuid is the room's until it ends; the next run has another. `user_id` is new for each join. Times are kept to
+the second in which they lie, for that is all that Zoom's events tell of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def start(world: World, room: Room, *, at: datetime) -> Run:
     if room.live is not None:
         raise cannot_access("The meeting is already in progress.")
     run = Run(uuid=room.uuid, started_at=whole_second(at))
-    room.runs.append(run)
+    world.keep_run(room, run)
     world.emit(room, told_of_meetings.started(room, run, world.shapes, at=at), at=at)
     return run
 

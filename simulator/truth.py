@@ -7,11 +7,12 @@ they could be recognised, and is null for an anonymous guest.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from simulator.model import Connection, Room, Run, Stay
+from simulator.model import Connection, Occurrence, Room, Run, Stay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +72,8 @@ class RoomTruth:
     start_at: datetime | None
     duration_minutes: int
     timezone: str
+    settings: Mapping[str, Any]
+    occurrences: Sequence[Occurrence]
     exists: bool
     purged: bool
     status: str
@@ -94,6 +97,8 @@ def of_room(room: Room, *, as_of: datetime) -> RoomTruth:
         start_at=details.start_at,
         duration_minutes=details.duration_minutes,
         timezone=details.timezone,
+        settings=dict(details.settings),
+        occurrences=list(room.occurrences),
         exists=room.exists,
         purged=room.purged,
         status=_status(room),

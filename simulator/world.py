@@ -5,7 +5,7 @@ A world knows no clock: each change is told when it happens, so that one world s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +13,7 @@ from runtime.randomness import seeded
 from simulator import refusals
 from simulator.config import AccountConfig, Plan, SimulatorConfig
 from simulator.identifiers import Identifiers
-from simulator.model import Account, Host, Room
+from simulator.model import Account, Host, Room, Run
 from simulator.payloads.envelope import Event, Shapes
 
 ROOMS_KEPT = 100_000
@@ -51,6 +51,8 @@ class World:
         self.shapes = Shapes(seeded(config.seed, "shapes"), live_share=config.live_share)
         self.accounts = {each.account_id: self._account(each, config.seed) for each in config.accounts}
         self.rooms: dict[int, Room] = {}
+        self._rooms_of: dict[str, dict[int, Room]] = {}
+        self._room_of_run: dict[str, Room] = {}
         self.rooms_made = 0
         self._sink = sink
 
@@ -91,13 +93,33 @@ class World:
         text = str(number)
         return self.rooms.get(int(text)) if text.isascii() and text.isdecimal() else None
 
+    def rooms_of(self, host: Host) -> Iterable[Room]:
+        """Every room of the host, deleted ones included."""
+        return self._rooms_of.get(host.host_id, {}).values()
+
+    def find_run(self, uuid: str) -> tuple[Room, Run] | None:
+        """The run with the uuid, and its room."""
+        room = self._room_of_run.get(uuid)
+        return None if room is None else next((room, run) for run in room.runs if run.uuid == uuid)
+
     def keep(self, room: Room) -> None:
         """Adds a room, forgetting the oldest when there are too many."""
         self.rooms[room.number] = room
+        self._rooms_of.setdefault(room.host.host_id, {})[room.number] = room
         self.rooms_made += 1
         if len(self.rooms) > ROOMS_KEPT:
-            gone = (number for number, each in self.rooms.items() if not each.exists)
-            del self.rooms[next(gone, next(iter(self.rooms)))]
+            gone = (each for each in self.rooms.values() if not each.exists)
+            self._forget(next(gone, next(iter(self.rooms.values()))))
+
+    def keep_run(self, room: Room, run: Run) -> None:
+        """Adds a run to its room."""
+        room.runs.append(run)
+        self._room_of_run[run.uuid] = room
+
+    def _forget(self, room: Room) -> None:
+        del self.rooms[room.number], self._rooms_of[room.host.host_id][room.number]
+        for run in room.runs:
+            del self._room_of_run[run.uuid]
 
     def _account(self, config: AccountConfig, seed: int) -> Account:
         # Drawn apart from the meetings' ids, so that hosts keep their ids whatever else is drawn.

@@ -91,9 +91,7 @@ def _participant(who: Connection) -> Json:
     return subject
 
 
-def _about(
-    kind: str, room: Room, run: Run, participant: Json, *, at: datetime, breakout: str | None = None
-) -> Event:
+def _about(kind: str, room: Room, run: Run, participant: Json, *, at: datetime, breakout: str | None = None) -> Event:
     run_part = _ordered(room, run)
     subject = {"uuid": run_part.pop("uuid"), "participant": participant, **run_part}
     if breakout is not None:

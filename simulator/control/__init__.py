@@ -1,0 +1,1 @@
+"""The control side, under `/control`: who comes and goes, what fails, what was true, what was counted."""

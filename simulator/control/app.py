@@ -1,0 +1,28 @@
+"""The control application."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse, Response
+
+from simulator.control import accounts, faults, meetings, reports, webhooks
+from simulator.refusals import Refusal
+from simulator.service import Service
+
+
+def create_control(service: Service) -> FastAPI:
+    """The application to mount under `/control`."""
+    app = FastAPI(title="Zoom simulator: control", docs_url="/docs", redoc_url=None)
+    for part in (meetings, accounts, webhooks, faults, reports):
+        app.include_router(part.router(service))
+    app.exception_handler(Refusal)(_refused)
+    app.exception_handler(KeyError)(_unknown)
+    return app
+
+
+async def _refused(_request: Request, error: Refusal) -> Response:
+    return JSONResponse(error.body, status_code=error.status)
+
+
+async def _unknown(_request: Request, error: KeyError) -> Response:
+    return JSONResponse({"message": f"unknown: {error}"}, status_code=404)

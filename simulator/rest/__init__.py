@@ -1,0 +1,1 @@
+"""Zoom's REST side: tokens, meetings, past meetings, registrants, webhook logs."""

@@ -1,0 +1,78 @@
+"""The simulator's HTTP server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import Mount, Route
+
+from simulator.control.app import create_control
+from simulator.rest.gateway import Gateway
+from simulator.server_protocol import AbortableProtocol
+from simulator.service import Service
+
+_METHODS = ["GET", "POST", "PATCH", "PUT", "DELETE"]
+
+
+def create_app(service: Service) -> Starlette:
+    """Zoom's token endpoint and REST API, and the control API."""
+    gateway = Gateway(service)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await service.close()
+
+    return Starlette(
+        routes=[
+            Route("/oauth/token", gateway.token, methods=["POST"]),
+            Route("/v2/{rest:path}", gateway.call, methods=_METHODS),
+            Mount("/control", create_control(service)),
+        ],
+        lifespan=lifespan,
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one."""
+    return socket.create_server((host, port), backlog=1024)
+
+
+def address_of(listener: socket.socket) -> str:
+    """`http://host:port` of a bound socket."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{host}:{port}"
+
+
+def server_for(service: Service) -> uvicorn.Server:
+    """A server that does not run yet; its `should_exit` ends it."""
+    config = uvicorn.Config(
+        create_app(service),
+        http=AbortableProtocol,
+        loop="uvloop",
+        access_log=False,
+        log_config=None,
+        date_header=False,
+        server_header=False,
+        timeout_graceful_shutdown=2,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(service: Service, *, listener: socket.socket, address_file: Path | None = None) -> None:
+    """Serves until a signal ends the process; the address is written once the socket listens."""
+    if address_file is not None:
+        written = address_file.with_suffix(f"{address_file.suffix}.part")
+        written.write_text(address_of(listener), encoding="utf-8")
+        written.replace(address_file)
+    server = server_for(service)
+    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+        runner.run(server.serve(sockets=[listener]))
