@@ -81,7 +81,7 @@ async def ingress(settings: Settings, *, clock: Clock) -> AsyncIterator[Ingress]
         refusals = Refusals(clock=clock, producer=producer, topic_prefix=prefix, process=process_name())
         stack.push_async_callback(refusals.flush)
         bell = Bell(settings.postgres, most_waiting=settings.ingress.max_waiting)
-        await stack.enter_async_context(_running(refusals.run(), bell.listen()))
+        await stack.enter_async_context(running(refusals.run(), bell.listen()))
         webhooks = Webhooks(
             settings.ingress,
             secrets=secrets,
@@ -130,7 +130,7 @@ def _api(services: Services) -> AsgiApp:
 
 
 @asynccontextmanager
-async def _running(*jobs: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def running(*jobs: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Background work while the context lasts."""
     tasks = [asyncio.create_task(job) for job in jobs]
     try:

@@ -16,7 +16,7 @@ import structlog
 import uvicorn
 import uvloop
 
-from ingress.app import ROLE, Ingress, ingress
+from ingress.app import ROLE, Ingress, ingress, running
 from ingress.protocol import BoundedHttp
 from runtime.clock import Clock
 from runtime.settings import Settings
@@ -42,8 +42,8 @@ def run(settings: Settings, *, clock: Clock) -> None:
         runner.run(serve(settings, clock=clock, announce=_announce))
 
 
-async def serve(settings: Settings, *, clock: Clock, announce: Announce) -> None:
-    """Serve on the running loop; `announce` gets the URL once connections are taken.
+async def serve(settings: Settings, *, clock: Clock, announce: Announce, stop: asyncio.Event | None = None) -> None:
+    """Serve on the running loop, until a signal comes or `stop` is set; `announce` gets the URL once that is so.
 
     Raises:
         Misconfigured: a setting or the address does not hold.
@@ -53,7 +53,8 @@ async def serve(settings: Settings, *, clock: Clock, announce: Announce) -> None
         server = Server(_config(settings, parts), parts, announce=announce)
         parts.producer.broken.add_done_callback(lambda _: server.stop())
         try:
-            await server.serve()
+            async with running(*([_stopping(server, stop)] if stop else [])):
+                await server.serve()
         except SystemExit as error:  # uvicorn's way to say that it cannot listen
             where = f"{settings.ingress.host}:{settings.ingress.port}"
             raise Misconfigured(f"ROOMKEEPER_INGRESS__PORT: cannot listen on {where}") from error
@@ -86,6 +87,11 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """As a signal would."""
         self.handle_exit(signal.SIGTERM, None)
+
+
+async def _stopping(server: Server, stop: asyncio.Event) -> None:
+    await stop.wait()
+    server.stop()
 
 
 def _config(settings: Settings, parts: Ingress) -> uvicorn.Config:

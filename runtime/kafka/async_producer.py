@@ -55,7 +55,7 @@ class AsyncProducer:
         return self._in_flight
 
     def deliver(self, record: Outgoing) -> asyncio.Future[Delivery]:
-        """A future of where the record lies. At the time-out it fails with `Unavailable`; the record may be there all the same.
+        """A future of where the record lies. At the time-out it fails with `Unavailable`, and may be there all the same.
 
         Raises:
             Unavailable: too many records wait already.
@@ -82,7 +82,7 @@ class AsyncProducer:
                 future.set_exception(Unavailable("the producer was closed"))
 
     def _wake(self) -> None:
-        """In the polling thread: one wake-up for all that has arrived. A stale look at the flag costs one, never loses one."""
+        """In the polling thread: one wake-up for all that has arrived; a stale look at the flag costs one more."""
         if self._arrived and not self._woken:
             self._woken = True
             self._loop.call_soon_threadsafe(self._drain)
