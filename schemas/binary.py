@@ -1,8 +1,8 @@
 """Avro's binary encoding for flat records, without a schema walk: what the hottest records are written and read with.
 
-The bytes are those that fastavro writes under the same schema; a property test holds it. A record is flat when its fields
-are texts, bytes, integers, booleans, times, arrays of texts, or an optional one of these.
-Source: Apache Avro specification 1.12, "Binary encoding".
+The bytes are those that fastavro writes under the same schema; a property test holds it. A record is flat when its
+fields are texts, bytes, integers, booleans, times, arrays of texts, or an optional one of these. Source: Apache Avro
+specification 1.12, "Binary encoding".
 """
 
 from __future__ import annotations

@@ -79,8 +79,9 @@ def encode(record: object) -> bytes:
     Raises:
         ValueError: a field holds what its schema cannot, which is a fault of the program.
     """
-    schema = _schemas()[1][type(record).__name__]
-    flat = _flat(type(record))
+    record_class: Any = type(record)
+    schema = _schemas()[1][record_class.__name__]
+    flat = _flat(record_class)
     if flat is not None:
         return schema.header + flat.encode(record)
     out = BytesIO()
@@ -101,15 +102,14 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
     writer = by_header.get(bytes(value[:HEADER_BYTES]))
     if writer is None:
         raise DecodeError(f"unknown schema fingerprint {value[2:HEADER_BYTES].hex()}: written by a newer version?")
-    wanted = RECORDS[writer.record]
+    wanted: Any = RECORDS[writer.record]
     if wanted not in expected:
         names = " or ".join(each.__name__ for each in expected)
         raise DecodeError(f"holds a {writer.record} where {names} belongs")
     reader = today[writer.record]
     flat = _flat(wanted) if writer is reader else None
-    if flat is not None:
-        return _read_flat(value, flat)
-    return from_avro(wanted, resolve(value, writer=writer, reader=reader))
+    found: R = from_avro(wanted, resolve(value, writer=writer, reader=reader)) if flat is None else _read_flat(value, flat)
+    return found
 
 
 def header(record: type) -> bytes:
@@ -118,7 +118,7 @@ def header(record: type) -> bytes:
 
 
 @cache
-def _flat(record: type[R]) -> Flat[R] | None:
+def _flat(record: Any) -> Flat[Any] | None:
     """The quick writer and reader of a flat record; None for one that is not flat."""
     try:
         return Flat(record)

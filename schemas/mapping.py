@@ -17,33 +17,35 @@ Convert = Callable[[Any], Any]
 
 def to_avro(record: Any) -> dict[str, Any]:
     """The record as nested dictionaries, lists and scalars."""
-    plain: dict[str, Any] = {name: getattr(record, name) for name in _names(type(record))}
-    for name, convert in _outward(type(record)):
+    kind: Any = type(record)
+    plain: dict[str, Any] = {name: getattr(record, name) for name in _names(kind)}
+    for name, convert in _outward(kind):
         plain[name] = convert(plain[name])
     return plain
 
 
 def from_avro(record: type[R], plain: dict[str, Any]) -> R:
     """The record that these nested plain values are."""
-    for name, convert in _inward(record):
+    kind: Any = record
+    for name, convert in _inward(kind):
         plain[name] = convert(plain[name])
     return record(**plain)
 
 
 @cache
-def _names(record: type) -> tuple[str, ...]:
+def _names(record: Any) -> tuple[str, ...]:
     return tuple(each.name for each in fields(record))
 
 
 @cache
-def _outward(record: type) -> tuple[tuple[str, Convert], ...]:
+def _outward(record: Any) -> tuple[tuple[str, Convert], ...]:
     hints = get_type_hints(record)
     found = ((name, _converter(hints[name], nested=lambda _: to_avro, sequence=list)) for name in _names(record))
     return tuple((name, convert) for name, convert in found if convert is not None)
 
 
 @cache
-def _inward(record: type) -> tuple[tuple[str, Convert], ...]:
+def _inward(record: Any) -> tuple[tuple[str, Convert], ...]:
     hints = get_type_hints(record)
     found = (
         (name, _converter(hints[name], nested=lambda cls: lambda plain: from_avro(cls, plain), sequence=tuple))
@@ -60,12 +62,15 @@ def _converter(hint: Any, *, nested: Callable[[Any], Convert], sequence: Convert
     if origin is UnionType:
         return _optional(next(each for each in arguments if each is not NoneType), nested=nested, sequence=sequence)
     if origin is tuple:
-        inner = _converter(arguments[0], nested=nested, sequence=sequence)
-        return sequence if inner is None else lambda many: sequence(map(inner, many))
+        return _sequence(_converter(arguments[0], nested=nested, sequence=sequence), sequence)
     if origin is dict:
         inner = _converter(arguments[1], nested=nested, sequence=sequence)
         return None if inner is None else lambda many: {key: inner(value) for key, value in many.items()}
     return None
+
+
+def _sequence(inner: Convert | None, sequence: Convert) -> Convert:
+    return sequence if inner is None else lambda many: sequence(map(inner, many))
 
 
 def _optional(hint: Any, *, nested: Callable[[Any], Convert], sequence: Convert) -> Convert | None:

@@ -1,8 +1,9 @@
 """What Roomkeeper saw for itself: answers of Zoom's REST API as records of `zoom-events`, beside the webhooks.
 
-An observation travels like a webhook, `{"event": "observation.<kind>", "payload": {"account_id", "object": <the answer>},
-"observed": {...}}`, without secrets. It counts as of the moment its request was sent, a little earlier even: what Zoom
-answered was true then at the latest. A page becomes one observation per row, so that none touches many entries.
+An observation travels like a webhook, `{"event": "observation.<kind>", "payload": {"account_id", "object": <the
+answer>}, "observed": {...}}`, without secrets. It counts as of the moment its request was sent, a little earlier
+even: what Zoom answered was true then at the latest. A page becomes one observation per row, so that none touches
+many entries.
 """
 
 from __future__ import annotations
@@ -70,7 +71,9 @@ def observation(
     number = number_text(zoom_id)
     if number is None:
         raise BadMessage("zoom_id: not a meeting number")
-    body = without_nul(without_secrets(_body(kind, account_id=account_id, zoom_id=number, uuid=uuid, asked=asked, answer=answer)))
+    body = without_nul(
+        without_secrets(_body(kind, account_id=account_id, zoom_id=number, uuid=uuid, asked=asked, answer=answer))
+    )
     name = PREFIX + kind
     sent_ms = str(ms_of(asked.sent_at))
     return ZoomEvent(

@@ -7,6 +7,7 @@ Zoom writes ISO 8601 in UTC (`2026-12-01T15:00:10Z`), epoch milliseconds (`event
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST_MS = 9_999_999_999_999
@@ -15,9 +16,9 @@ LATEST_MS = 9_999_999_999_999
 
 def epoch_ms(value: object) -> int | None:
     """Milliseconds since the epoch; None for what is blank, no time, or outside 1970 to 2286."""
-    if type(value) is str:
-        return _of_text(value)
-    if type(value) is int or type(value) is float:
+    if isinstance(value, str):
+        return _of_text(value) if value else None
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return int(value) if 0 <= value <= LATEST_MS else None
     return None
 
@@ -29,9 +30,11 @@ def moment(ms: int) -> datetime:
 
 def ms_of(at: datetime) -> int:
     """Milliseconds since the epoch of an aware datetime."""
-    return (at - EPOCH) // timedelta(milliseconds=1)
+    since = at - EPOCH
+    return since.days * 86_400_000 + since.seconds * 1000 + since.microseconds // 1000
 
 
+@lru_cache(maxsize=4096)  # the start of a run comes with each of its events
 def _of_text(text: str) -> int | None:
     if text.isdigit():
         return int(text) if text.isascii() and len(text) <= 13 else None

@@ -1,7 +1,7 @@
-"""Webhook bodies: authentic bytes become a `ZoomEvent`, without secrets, under an id that every delivery of the event shares.
+"""Webhook bodies: authentic bytes become a `ZoomEvent`, without secrets, under an id that all its deliveries share.
 
-Reading is tolerant: fields nobody knows are kept, blanks and odd types are no errors. Only a body that is no object with
-`event` and `payload.object` is refused. Signatures are checked elsewhere, before anything here runs.
+Reading is tolerant: fields nobody knows are kept, blanks and odd types are no errors. Only a body that is no object
+with `event` and `payload.object` is refused. Signatures are checked elsewhere, before anything here runs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The id of an event: what it is about and when it happened, never how its bytes looked or how often it came.
 
-Two deliveries of one event share it although their bytes, key order, tokens or `event_ts` differ by a little. It names an
-event; it is no reason to drop one, for a second copy may carry a field that the first lacked.
+Two deliveries of one event share it although their bytes, key order, tokens or `event_ts` differ by a little. It
+names an event; it is no reason to drop one, for a second copy may carry a field that the first lacked.
 """
 
 from __future__ import annotations
@@ -133,7 +133,11 @@ def _updated(body: Body) -> tuple[str, ...]:
 
 def _existence(body: Body) -> tuple[str, ...]:
     listed = _subject(body).get("occurrences")
-    ids = sorted(text(each.get("occurrence_id")) for each in listed if isinstance(each, dict)) if isinstance(listed, list) else []
+    ids = (
+        sorted(text(each.get("occurrence_id")) for each in listed if isinstance(each, dict))
+        if isinstance(listed, list)
+        else []
+    )
     return _number(body), _event_ts(body), *ids
 
 

@@ -15,7 +15,9 @@ from zoom.webhooks.event_ids import event_id
 from zoom.webhooks.redaction import without_nul, without_secrets
 
 
-def parse(raw: bytes, *, account_id: str, request_id: str | None, received_at: datetime, source: str = "webhook") -> ZoomEvent:
+def parse(
+    raw: bytes, *, account_id: str, request_id: str | None, received_at: datetime, source: str = "webhook"
+) -> ZoomEvent:
     """The event in authentic bytes, on behalf of the account whose secret verified them.
 
     Raises:
@@ -39,8 +41,10 @@ def zoom_event(
     shared, text = _shared(body)
     happened_ms = _happened_ms(body)
     return ZoomEvent(
-        # The recipe of app_deauthorized names the client id, which does not travel; every other one uses only what does.
-        event_id=event_id(account_id=account_id, name=body.name, body=body.document if body.name == APP_DEAUTHORIZED else shared),
+        # The recipe of app_deauthorized names the client id, which does not travel; all others use what does.
+        event_id=event_id(
+            account_id=account_id, name=body.name, body=body.document if body.name == APP_DEAUTHORIZED else shared
+        ),
         account_id=account_id,
         zoom_id=meeting_number(body.name, body.payload.get("object") or {}),
         name=body.name,

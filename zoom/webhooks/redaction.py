@@ -67,4 +67,3 @@ def _clean(value: Any, *, depth: int) -> Any:
     if isinstance(value, dict):
         return {name: _clean(inner, depth=depth - 1) for name, inner in value.items() if not is_secret(name)}
     return [_clean(inner, depth=depth - 1) for inner in value]
-
