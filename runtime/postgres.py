@@ -22,8 +22,10 @@ from runtime.settings import PostgresSettings
 from schemas.errors import Broken, Misconfigured, Unavailable
 
 CONNECT_SECONDS = 5
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 5.0
 """How long a caller waits for a connection before the database counts as unavailable."""
+RECONNECT_SECONDS = 2.0
+"""How long the pool tries by itself. Its pauses double: much longer, and it would still pause when the database is back."""
 
 Connection = psycopg.Connection[DictRow]
 AsyncConnection = psycopg.AsyncConnection[DictRow]
@@ -120,12 +122,7 @@ def translated(doing: str) -> Iterator[None]:
         yield
     except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction) as error:
         raise Misconfigured(f"{doing}: {_line(error)}; run `roomkeeper db migrate`") from error
-    except (
-        errors.InsufficientPrivilege,
-        errors.InvalidPassword,
-        errors.InvalidAuthorizationSpecification,
-        errors.InvalidCatalogName,
-    ) as error:
+    except errors.InsufficientPrivilege as error:
         raise Misconfigured(f"ROOMKEEPER_POSTGRES__DSN: {doing}: {_line(error)}") from error
     except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError) as error:
         raise Unavailable(f"{doing}: {_line(error)}") from error
@@ -158,6 +155,7 @@ def _pool_arguments(postgres: PostgresSettings, role: str) -> dict[str, Any]:
         "min_size": 1,
         "max_size": postgres.pool_size,
         "timeout": WAIT_SECONDS,
+        "reconnect_timeout": RECONNECT_SECONDS,
         "name": role,
         "open": False,
         "num_workers": 1,

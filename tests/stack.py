@@ -55,7 +55,7 @@ class Stack:
         with self._administrator() as connection:
             connection.execute(_CLONE.format(sql.Identifier(name), sql.Identifier(template)))
             try:
-                yield _at(self.settings.postgres, name)
+                yield at_database(self.settings.postgres, name)
             finally:
                 connection.execute(_DROP.format(sql.Identifier(name)))
 
@@ -68,7 +68,7 @@ class Stack:
             if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
                 connection.execute(_DROP.format(sql.Identifier(draft)))
                 connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
-                migrate(_at(self.settings.postgres, draft))
+                migrate(at_database(self.settings.postgres, draft))
                 connection.execute(_RENAME.format(sql.Identifier(draft), sql.Identifier(template)))
         return template
 
@@ -97,7 +97,8 @@ def running_stack(settings: Settings, folder: Path) -> Iterator[Stack]:
         yield Stack(backing=backing)
 
 
-def _at(postgres: PostgresSettings, database: str) -> PostgresSettings:
+def at_database(postgres: PostgresSettings, database: str) -> PostgresSettings:
+    """The address of another database of the same server."""
     assert postgres.dsn is not None
     address = urlsplit(postgres.dsn.get_secret_value())
     return postgres.model_copy(update={"dsn": SecretStr(urlunsplit(address._replace(path=f"/{database}")))})
