@@ -45,9 +45,11 @@ format: $(VENV)/.installed ## Put the code into the project's form
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-lock: $(VENV)/.installed ## Bring requirements.txt up to pyproject.toml, keeping pins that still hold
+lock: $(VENV)/.installed ## Bring the two lock files up to pyproject.toml, keeping pins that still hold
 	$(BIN)/uv pip compile pyproject.toml --python-version 3.11 --all-extras --generate-hashes \
 		--no-emit-index-url --no-annotate --no-header --quiet --output-file requirements.txt > /dev/null
+	$(BIN)/uv pip compile pyproject.toml --python-version 3.11 --constraint requirements.txt --generate-hashes \
+		--no-emit-index-url --no-annotate --no-header --quiet --output-file requirements-runtime.txt > /dev/null
 
 clean: ## Remove what set-up and runs have made here
 	rm -rf $(VENV) build dist data *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

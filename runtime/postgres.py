@@ -25,7 +25,7 @@ CONNECT_SECONDS = 5
 WAIT_SECONDS = 5.0
 """How long a caller waits for a connection before the database counts as unavailable."""
 RECONNECT_SECONDS = 2.0
-"""How long the pool tries by itself. Its pauses double: much longer, and it would still pause when the database is back."""
+"""How long the pool tries by itself. Its pauses double: after a long outage, a long one would outlast it."""
 
 Connection = psycopg.Connection[DictRow]
 AsyncConnection = psycopg.AsyncConnection[DictRow]
