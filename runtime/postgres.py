@@ -124,7 +124,14 @@ def translated(doing: str) -> Iterator[None]:
         raise Misconfigured(f"{doing}: {_line(error)}; run `roomkeeper db migrate`") from error
     except errors.InsufficientPrivilege as error:
         raise Misconfigured(f"ROOMKEEPER_POSTGRES__DSN: {doing}: {_line(error)}") from error
-    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout, OSError) as error:
+    except (
+        psycopg.OperationalError,
+        psycopg.InterfaceError,
+        errors.IdleInTransactionSessionTimeout,  # this process was paused, and its locks were taken from it
+        errors.ReadOnlySqlTransaction,  # a standby that is not yet the primary, or no longer
+        PoolTimeout,
+        OSError,
+    ) as error:
         raise Unavailable(f"{doing}: {_line(error)}") from error
     except psycopg.Error as error:
         raise Broken(f"{doing}: {_line(error)}") from error

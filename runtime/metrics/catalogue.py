@@ -188,7 +188,7 @@ PROJECTOR_TRANSACTION_SECONDS = HistogramSpec(
 )
 PROJECTOR_DELAY_SECONDS = HistogramSpec(
     name="roomkeeper_projector_delay_seconds",
-    meaning="From the moment the broker took a record to the commit of its rows.",
+    meaning="From the moment the broker took the oldest record of a batch to the commit of its rows.",
     unit="seconds",
     buckets=SLOW_SECONDS,
     labels=("projection",),

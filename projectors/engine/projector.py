@@ -1,0 +1,129 @@
+"""The loop of one projection: take records, write them, go on; hold when the world is away.
+
+What each failure does: a bad record becomes a dead letter and the others go on; a database or broker that is away holds
+the partitions, with backoff, as a live member of the group; a partition that another process moved is read again from
+where that left it; an offset beyond the topic's end ends the process, since the topic is not the one that was read.
+"""
+
+from __future__ import annotations
+
+from threading import Event
+from typing import Generic, TypeVar
+
+from projectors.engine.observer import Observer
+from projectors.engine.progress import Progress
+from projectors.engine.source import Ends, Source
+from projectors.engine.writer import Writer
+from runtime.backoff import Backoff
+from runtime.clock import Clock
+from runtime.settings import ProjectorSettings
+from schemas.errors import Broken, Unavailable
+
+R = TypeVar("R")
+
+LOOK_SECONDS = 5.0
+"""How often the lag is asked for."""
+
+
+class Projector(Generic[R]):
+    """Runs one projection until it is told to stop."""
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        writer: Writer[R],
+        settings: ProjectorSettings,
+        backoff: Backoff,
+        observer: Observer,
+        clock: Clock,
+    ) -> None:
+        """The parts, of which the projector closes the source and the writer when it ends."""
+        self.progress = Progress(clock)
+        self._source = source
+        self._writer = writer
+        self._settings = settings
+        self._backoff = backoff
+        self._observer = observer
+        self._clock = clock
+        self._next_look_seconds = 0.0
+
+    def run(self, stop: Event) -> None:
+        """Project until `stop`; what is taken by then is written first.
+
+        Raises:
+            Misconfigured: a topic, table or right is missing.
+            Broken: going on could do harm.
+        """
+        try:
+            with self._source:
+                while not stop.is_set():
+                    self._step()
+        finally:
+            self._writer.close()
+
+    def _step(self) -> None:
+        try:
+            if self._source.reading:
+                self._project()
+            else:
+                self._start()
+        except Unavailable as error:
+            wait_seconds = self._backoff.next_seconds(at_least=error.retry_after_seconds or 0.0)
+            self._observer.held(error, wait_seconds=wait_seconds)
+            self._source.wait(wait_seconds)
+
+    def _start(self) -> None:
+        """Read on from the stored offsets. Failing here means that the database or the broker is away."""
+        try:
+            if not self._source.owned:
+                self._source.wait(1.0)
+                self.progress.made()
+                return
+            stored = self._writer.positions(self._source.owned)
+            ends = self._source.ends()
+        except Unavailable:
+            self.progress.made()
+            raise
+        for each, offset in stored.items():
+            self._examine(each, offset=offset, ends=ends[each])
+        self._source.start_from(stored, ends)
+        self._observer.started(stored)
+
+    def _examine(self, partition: int, *, offset: int, ends: Ends) -> None:
+        if offset > ends.end:
+            raise Broken(
+                f"projection of {self._source.topic}/{partition} stands at {offset}, its end is {ends.end}: "
+                "this is another topic than the one that was read; see docs/topics.md"
+            )
+        if offset < ends.first:
+            self._observer.expired(partition, offset=offset, first=ends.first)
+
+    def _project(self) -> None:
+        slices = self._source.take(self._settings.batch_records, self._settings.batch_seconds)
+        if slices:
+            with self._observer.writing(slices) as seen:
+                written = self._writer.write(slices)
+                seen.append(written)
+            self._backoff.reset()
+            self.progress.made()
+            if written.overtaken:
+                self._source.suspend()
+            else:
+                self._source.settle(slices)
+        if self._clock.monotonic_seconds() >= self._next_look_seconds:
+            self._look()
+
+    def _look(self) -> None:
+        """Show how far behind we are; at the end of the topic, or without a broker, standing still is no stall."""
+        self._next_look_seconds = self._clock.monotonic_seconds() + LOOK_SECONDS
+        try:
+            lag = self._source.lag()
+            self._source.show_progress()
+        except Unavailable as error:
+            self.progress.made()
+            self._observer.broker_away(error)
+            return
+        self._observer.lag(lag)
+        if not any(lag.values()):
+            self.progress.made()
