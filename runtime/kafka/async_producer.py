@@ -55,7 +55,7 @@ class AsyncProducer:
         return self._in_flight
 
     def deliver(self, record: Outgoing) -> asyncio.Future[Delivery]:
-        """A future of where the record lies. At the time-out it fails as `Unavailable`, and may be there all the same.
+        """A future of where the record lies. It fails as `Unavailable` in time, though the record may be there.
 
         Raises:
             Unavailable: too many records wait already.
