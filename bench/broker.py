@@ -1,0 +1,122 @@
+"""The broker of a benchmark: one of its own, started for the run and gone after it, or one that is named."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from roomkeeper.embedded.kafka.broker import EmbeddedKafka
+from schemas.errors import Broken, Unavailable
+
+CACHE_DIR = Path("~/.cache/roomkeeper").expanduser()
+HEAP_MB = 1024
+
+_TIMEOUT_SECONDS = 30.0
+_READ_BATCH = 10_000
+_READ_IDLE_SECONDS = 60.0
+
+Record = tuple[bytes, bytes | None]
+"""Key and value."""
+
+
+@contextmanager
+def bench_broker(bootstrap_servers: str | None = None) -> Iterator[Broker]:
+    """The broker under test, for the length of the block."""
+    if bootstrap_servers:
+        yield Broker(bootstrap_servers)
+        return
+    with tempfile.TemporaryDirectory(prefix="roomkeeper-bench-kafka-") as folder:
+        kafka = EmbeddedKafka(Path(folder), cache_dir=CACHE_DIR, heap_mb=HEAP_MB)
+        kafka.start()
+        try:
+            yield Broker(kafka.bootstrap_servers)
+        finally:
+            kafka.stop()
+
+
+class Broker:
+    """What a benchmark does with topics: make, fill, watch, read and remove them."""
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        """Connect."""
+        self.bootstrap_servers = bootstrap_servers
+        self._admin = AdminClient(self._client())
+
+    def create(self, topic: str, *, partitions: int, config: Mapping[str, str] | None = None) -> None:
+        """Make a topic with one replica."""
+        made = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
+        self._admin.create_topics([made])[topic].result(_TIMEOUT_SECONDS)
+
+    def remove(self, topics: Sequence[str]) -> None:
+        """Delete topics with all that is in them."""
+        if topics:
+            for done in self._admin.delete_topics(list(topics)).values():
+                done.result(_TIMEOUT_SECONDS)
+
+    def topics_with(self, part: str) -> list[str]:
+        """Names of the topics that contain `part`."""
+        return sorted(name for name in self._admin.list_topics(timeout=_TIMEOUT_SECONDS).topics if part in name)
+
+    def fill(self, topic: str, records: Iterator[tuple[bytes, bytes]]) -> int:
+        """Write records of key and value, all acknowledged, without transactions; how many there were."""
+        producer = Producer(
+            {**self._client(), "enable.idempotence": True, "partitioner": "murmur2_random", "linger.ms": 50, "queue.buffering.max.messages": 200_000}
+        )
+        count = 0
+        for key, value in records:
+            count += 1
+            while True:
+                try:
+                    producer.produce(topic, value, key)
+                    break
+                except BufferError:
+                    producer.poll(0.1)
+            producer.poll(0)
+        if producer.flush(_TIMEOUT_SECONDS * 4) > 0:
+            raise Unavailable(f"the broker did not acknowledge all records for {topic}")
+        return count
+
+    def stable_offsets(self, topic: str) -> Mapping[int, int]:
+        """By partition, the offset up to which a `read_committed` reader can read now."""
+        return self._ends(topic, IsolationLevel.READ_COMMITTED)
+
+    def end_offsets(self, topic: str) -> Mapping[int, int]:
+        """By partition, the offset that the next record would have."""
+        return self._ends(topic, IsolationLevel.READ_UNCOMMITTED)
+
+    def read(self, topic: str) -> Iterator[Record]:
+        """All committed records that lie in the topic now, each partition in its order."""
+        ends = {partition: end for partition, end in self.stable_offsets(topic).items() if end > 0}
+        consumer = Consumer(
+            {**self._client(), "group.id": "roomkeeper-bench-reader", "enable.auto.commit": False, "isolation.level": "read_committed", "enable.partition.eof": True}
+        )
+        consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
+        try:
+            while ends:
+                batch = consumer.consume(_READ_BATCH, timeout=_READ_IDLE_SECONDS)
+                if not batch:
+                    raise Broken(f"partitions {sorted(ends)} of {topic} went silent before their end")
+                for message in batch:
+                    error = message.error()
+                    if error is None:
+                        yield message.key() or b"", message.value()
+                    elif error.name() == "_PARTITION_EOF":
+                        ends.pop(message.partition() or 0, None)
+                    else:
+                        raise KafkaException(error)
+        finally:
+            consumer.close()
+
+    def _ends(self, topic: str, isolation: IsolationLevel) -> Mapping[int, int]:
+        partitions = self._admin.list_topics(topic, timeout=_TIMEOUT_SECONDS).topics[topic].partitions
+        asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
+        answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
+        return {where.partition: answer.result(_TIMEOUT_SECONDS).offset for where, answer in answers.items()}
+
+    def _client(self) -> dict[str, str | int]:
+        return {"bootstrap.servers": self.bootstrap_servers, "log_level": 2}

@@ -1,0 +1,1 @@
+"""Faust without the batching transport."""

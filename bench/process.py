@@ -1,0 +1,116 @@
+"""One measured process: what it marks on its standard output, when, and what it takes of the machine.
+
+The times are this side's, so all peers are measured by one clock.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from roomkeeper.embedded.process import LeashedProcess
+from schemas.errors import Broken
+
+T = TypeVar("T")
+
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+_POLL_SECONDS = 0.02
+_LOG_LINES = 40
+_MOST_MARKS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a process has taken so far."""
+
+    cpu_seconds: float
+    peak_bytes: int
+    """High-water mark of its resident memory."""
+    resident_bytes: int
+    threads: int
+
+
+class MeasuredProcess:
+    """A process that runs no longer than the `with` block."""
+
+    def __init__(self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, grace_seconds: float = 60.0) -> None:
+        """Start it; both its outputs are read here."""
+        self.started_at_seconds = time.monotonic()
+        self._title = " ".join(command[:3])
+        self._process = LeashedProcess(command, output=subprocess.PIPE, env=env, cwd=cwd, grace_seconds=grace_seconds)
+        self._marks: dict[str, float] = {}
+        self._log: deque[str] = deque(maxlen=_LOG_LINES)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> Self:
+        """The process itself."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Stop it."""
+        self.stop()
+
+    def stop(self) -> None:
+        """SIGTERM, and SIGKILL after the grace."""
+        self._process.stop()
+        self._reader.join(5.0)
+
+    def wait_for_mark(self, mark: str, *, within_seconds: float) -> float:
+        """The monotonic second at which the process first printed the line `mark`.
+
+        Raises:
+            Broken: it ended, or did not print it in time; the message has the end of its output.
+        """
+        return self.wait_until(lambda: self._marks.get(mark), what=f"the mark {mark!r}", within_seconds=within_seconds)
+
+    def wait_until(self, found: Callable[[], T | None], *, what: str, within_seconds: float) -> T:
+        """What `found` finds, asked again and again while the process lives.
+
+        Raises:
+            Broken: the process ended, or nothing was found in time; the message has the end of its output.
+        """
+        deadline = time.monotonic() + within_seconds
+        while (result := found()) is None:
+            if (code := self._process.exit_code()) is not None:
+                raise Broken(f"{self._title} ended with exit code {code} before {what}{self.tail}")
+            if time.monotonic() > deadline:
+                raise Broken(f"{self._title}: no sign of {what} within {within_seconds:.0f} s{self.tail}")
+            self._process.wait(_POLL_SECONDS)
+        return result
+
+    def marks(self) -> Mapping[str, float]:
+        """All lines so far with the monotonic second at which each was first seen."""
+        return dict(self._marks)
+
+    def usage(self) -> Usage:
+        """What the process has taken until now, from the kernel's accounts."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return Usage(
+            cpu_seconds=(int(stat[11]) + int(stat[12])) / _TICKS_A_SECOND,
+            peak_bytes=int(fields["VmHWM"].split()[0]) * 1024,
+            resident_bytes=int(fields["VmRSS"].split()[0]) * 1024,
+            threads=int(fields["Threads"]),
+        )
+
+    @property
+    def tail(self) -> str:
+        """The end of what it printed, for error messages."""
+        return "".join(f"\n  | {line}" for line in list(self._log))
+
+    def _read(self) -> None:
+        for raw in self._process.output:
+            line = raw.decode(errors="replace").rstrip("\n")
+            if len(self._marks) < _MOST_MARKS:
+                self._marks.setdefault(line, time.monotonic())
+            self._log.append(line)

@@ -1,0 +1,90 @@
+"""`python -m bench.streams`: run the sides in turns and publish the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from bench.broker import Broker, bench_broker
+from bench.environment import read_environment
+from bench.report import Figure, middle, progress, publish, ratio, rounded, run
+from bench.streams.codec import encode_event
+from bench.streams.measure import Course, Measured, measure
+from bench.streams.sides import SIDES, Side
+from bench.streams.workload import Workload, expect
+
+Results = Mapping[str, list[Measured]]
+
+
+def main(
+    events: Annotated[int, typer.Option(min=1)] = 300_000,
+    meetings: Annotated[int, typer.Option(min=1)] = 2_000,
+    partitions: Annotated[int, typer.Option(min=1)] = 8,
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+    only: Annotated[list[str] | None, typer.Option(help="Name of a side; may be repeated.")] = None,
+    bootstrap_servers: Annotated[str | None, typer.Option(help="A broker to use instead of one of the bench's own.")] = None,
+) -> None:
+    """Measure events per second through the simple fold."""
+    environment = read_environment()
+    sides = [side for side in SIDES if not only or side.name in only]
+    workload = Workload(events=events, meetings=meetings)
+    with bench_broker(bootstrap_servers) as broker:
+        course = _prepare(broker, workload=workload, partitions=partitions)
+        results = _race(sides, broker=broker, course=course, rounds=rounds)
+    figures: dict[str, Figure] = {"events": events, "meetings": meetings, "partitions": partitions, "rounds": rounds}
+    publish("streams", table=_table(sides, results), figures=figures | _figures(results), environment=environment)
+
+
+def _prepare(broker: Broker, *, workload: Workload, partitions: int) -> Course:
+    source = "bench-events"
+    progress(f"filling {source} with {workload.events:,} events of {workload.meetings:,} meetings")
+    broker.create(source, partitions=partitions)
+    broker.fill(source, ((event["meeting_id"].encode(), encode_event(event)) for event in workload))
+    return Course(source=source, partitions=partitions, expected=expect(workload))
+
+
+def _race(sides: Sequence[Side], *, broker: Broker, course: Course, rounds: int) -> Results:
+    results: dict[str, list[Measured]] = {side.name: [] for side in sides}
+    for number in range(1, rounds + 1):
+        for side in sides:
+            app_id = f"bench-{side.name.replace('_', '-')}-{number}"
+            measured = measure(side, broker=broker, course=course, app_id=app_id)
+            results[side.name].append(measured)
+            progress(f"round {number}: {side.title}: {measured.events_per_s:,.0f} events/s, results are right")
+    return results
+
+
+def _table(sides: Sequence[Side], results: Results) -> Table:
+    table = Table(title="Events per second through the same stateful fold, one process each")
+    table.add_column("side")
+    for heading in ("events/s", "lowest to highest", "CPU s per 100,000", "peak MB"):
+        table.add_column(heading, justify="right")
+    table.add_column("guarantee")
+    for side in sides:
+        rounds = results[side.name]
+        speeds = [each.events_per_s for each in rounds]
+        table.add_row(
+            side.title,
+            f"{middle(speeds):,.0f}",
+            f"{min(speeds):,.0f} to {max(speeds):,.0f}",
+            f"{middle([each.cpu_seconds_per_100k for each in rounds]):.2f}",
+            f"{middle([each.peak_mb for each in rounds]):.0f}",
+            side.guarantee,
+        )
+    return table
+
+
+def _figures(results: Results) -> dict[str, Figure]:
+    speeds = {name: [each.events_per_s for each in rounds] for name, rounds in results.items()}
+    figures: dict[str, Figure] = {f"{name}_per_s": rounded(middle(values)) for name, values in speeds.items()}
+    for peer in ("faust", "quix", "kafka_streams", "kafka_streams_eos", "bare"):
+        figures[f"ratio_{peer}"] = ratio(speeds.get("ours", []), speeds.get(peer, []))
+    figures["ratio_own_fold_quix"] = ratio(speeds.get("own_fold", []), speeds.get("quix", []))
+    return figures
+
+
+if __name__ == "__main__":
+    run(main)

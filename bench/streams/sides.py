@@ -1,0 +1,119 @@
+"""Who takes part: how each side is started, what it guarantees, and how its changelog is to be read."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.broker import CACHE_DIR
+from bench.peers.kafka_streams import Guarantee, kafka_streams_command
+from bench.peers.quix_environment import quix_python
+from bench.streams.codec import Plain, decode_status
+from schemas.codec import decode
+from schemas.records.tables import Revised
+
+State = tuple[str, Plain]
+"""Meeting id and status."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Where a side reads, folds and writes in one round."""
+
+    bootstrap_servers: str
+    app_id: str
+    source: str
+    output: str
+    state_dir: Path
+    partitions: int
+
+    def arguments(self) -> list[str]:
+        """In the order that `bench.peers.arguments` reads them."""
+        return [self.bootstrap_servers, self.app_id, self.source, self.output, str(self.state_dir), str(self.partitions)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One contestant."""
+
+    name: str
+    title: str
+    guarantee: str
+    """What a `read_committed` reader of its outputs may see after a crash."""
+    command: Callable[[Where], Sequence[str]]
+    read_state: Callable[[bytes, bytes], State]
+    """What a record of its changelog, key and value, says."""
+
+
+def _python(module: str, *, python: Callable[[], Path] = lambda: Path(sys.executable)) -> Callable[[Where], Sequence[str]]:
+    return lambda where: [str(python()), "-m", module, *where.arguments()]
+
+
+def _kafka_streams(guarantee: Guarantee) -> Callable[[Where], Sequence[str]]:
+    return lambda where: kafka_streams_command(where.arguments()[:5], guarantee=guarantee, cache_dir=CACHE_DIR)
+
+
+def _ours(key: bytes, value: bytes) -> State:
+    return key.decode(), decode_status(decode(value, Revised).entry)
+
+
+def _plain(key: bytes, value: bytes) -> State:
+    return key.decode(), decode_status(value)
+
+
+def _faust(key: bytes, value: bytes) -> State:
+    return json.loads(key), json.loads(value)
+
+
+def _quix(key: bytes, value: bytes) -> State:
+    meeting, _, _ = key.partition(b"|")
+    return json.loads(meeting), json.loads(value)
+
+
+SIDES: Sequence[Side] = (
+    Side(
+        name="ours",
+        title="Roomkeeper's engine",
+        guarantee="exactly once: outputs, changelog and offsets in one transaction",
+        command=_python("bench.streams.ours"),
+        read_state=_ours,
+    ),
+    Side(
+        name="quix",
+        title="Quix Streams 3.28",
+        guarantee="at least once (its default): outputs may come twice",
+        command=_python("bench.peers.quix.app", python=lambda: quix_python(CACHE_DIR)),
+        read_state=_quix,
+    ),
+    Side(
+        name="kafka_streams",
+        title="Kafka Streams 4.1, at least once",
+        guarantee="at least once (its default): outputs may come twice",
+        command=_kafka_streams("at_least_once"),
+        read_state=_plain,
+    ),
+    Side(
+        name="kafka_streams_eos",
+        title="Kafka Streams 4.1, exactly once",
+        guarantee="exactly once: outputs, changelog and offsets in one transaction",
+        command=_kafka_streams("exactly_once_v2"),
+        read_state=_plain,
+    ),
+    Side(
+        name="faust",
+        title="Faust 0.15 as its manual shows it",
+        guarantee="at least once, but may lose state and skip events after a crash",
+        command=_python("bench.peers.faust.app"),
+        read_state=_faust,
+    ),
+    Side(
+        name="bare",
+        title="Bare confluent-kafka and rocksdict loop",
+        guarantee="at least once, no framework: a ceiling, not a product",
+        command=_python("bench.peers.bare"),
+        read_state=_plain,
+    ),
+)
