@@ -122,13 +122,17 @@ class RoomSettings(Section):
     claim_rows: int = Field(50, ge=1, le=50)
     lease_seconds: Seconds = 120.0
     settle_seconds: float = Field(120.0, ge=0, description="look-ups for a room of unknown fate are spread over so long")
-    concurrency: int = Field(8, ge=1)
-    call_attempts: int = Field(4, ge=1)
+    concurrency: int = Field(8, ge=1, description="requests worked on at once by one process")
+    call_attempts: int = Field(4, ge=1, description="tries within one call")
     call_backoff_seconds: tuple[float, float] = (0.3, 5.0)
     keep_backoff_seconds: tuple[float, float, float] = Field((0.5, 60.0, 900.0), description="first, early limit, limit")
     call_timeout_seconds: Seconds = 15.0
     poll_seconds: Seconds = Field(1.0, description="how often due rows are looked for when no notification comes")
     retried_after_seconds: Seconds = Field(600.0, description="a row settled so long ago and still there is due again")
+    unsure_seconds: Seconds = Field(1_200.0, description="a room in doubt is read back for so long; longer than any call lasts")
+    read_back_seconds: Seconds = Field(60.0, description="time between two read-backs of a room in doubt")
+    sweep_seconds: Seconds = Field(600.0, description="time between two sweeps of a host's list")
+    produce_timeout_seconds: Seconds = Field(10.0, description="how long an outcome waits for the broker before it is sent again")
 
 
 class SecuritySettings(Section):

@@ -88,6 +88,17 @@ CREATE TABLE room_requests (
 CREATE INDEX room_requests_due ON room_requests (due_at);
 CREATE INDEX room_requests_by_meeting ON room_requests (account_id, meeting_id, n);
 
+-- What is not called for a while: an account, its creates, or the creates and updates of one host.
+CREATE TABLE parked (
+    account_id      text NOT NULL,
+    scope           text NOT NULL,                      -- account, creates, host
+    host            text NOT NULL DEFAULT '',
+    since_at        timestamptz NOT NULL,
+    until_at        timestamptz NOT NULL,               -- infinity when an operator paused it
+    reason          text NOT NULL,
+    PRIMARY KEY (account_id, scope, host)
+);
+
 -- Meetings whose room may be otherwise than the last call left it: it is read back until then.
 CREATE TABLE unsure_meetings (
     account_id      text NOT NULL,
@@ -98,6 +109,16 @@ CREATE TABLE unsure_meetings (
     PRIMARY KEY (account_id, meeting_id)
 );
 CREATE INDEX unsure_meetings_due ON unsure_meetings (due_at);
+
+-- Hosts whose lists are swept for rooms that carry a key.
+CREATE TABLE swept_hosts (
+    account_id      text NOT NULL,
+    host            text NOT NULL,
+    swept_at        timestamptz,
+    due_at          timestamptz NOT NULL,
+    PRIMARY KEY (account_id, host)
+);
+CREATE INDEX swept_hosts_due ON swept_hosts (due_at);
 
 -- The rooms, by entry of the rooms table. `entry` is the lattice state; columns beside it are computed from it.
 CREATE TABLE rooms (
