@@ -36,30 +36,30 @@ def _up(
     log = JointLog()
     shape = Shape(copies={"streams": workers}, simulator=("--speed", str(speed)), colors=sys.stdout.isatty())
     with interruption() as wanted, Stack(settings, sink=log, shape=shape) as stack:
-        for line in welcome(stack, SystemClock()):
-            log("up", line)
+        log.say(welcome(stack, SystemClock()))
         while not wanted.wait(1.0):
             if stack.group.failed:
                 raise Misconfigured(f"{', '.join(stack.group.failed)} ended: its last lines above say why")
         log("up", "stopping")
 
 
-def welcome(stack: Stack, clock: Clock) -> list[str]:
+def welcome(stack: Stack, clock: Clock) -> str:
     """What to do with the running stack, ready to copy."""
     where = stack.addresses
     start = (clock.now() + timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     meeting = {"host": "host-01@example.com", "topic": "Hello", "start_time": start, "duration_minutes": 30}
-    simulator = [f"simulator   {where.simulator}/control/docs"] if where.simulator else []
-    return [
-        "Roomkeeper is up.",
-        f"API         {where.ingress}/docs",
-        *simulator,
-        f"Kafka       {where.kafka}",
-        f"PostgreSQL  {where.postgres}",
-        f"API key     {stack.api_key}",
-        "Try:",
-        f"  curl -sS {where.ingress}/v1/meetings -H 'Authorization: Bearer {stack.api_key}' \\",
-        "    -H 'Idempotency-Key: first' -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\",
-        f"    -d '{json.dumps(meeting)}'",
-        "Ctrl-C stops all of it.",
-    ]
+    return f"""
+Roomkeeper is up. Ctrl-C stops all of it.
+
+  API         {where.ingress}/docs
+  simulator   {f"{where.simulator}/control/docs" if where.simulator else "none: the accounts are set"}
+  Kafka       {where.kafka}
+  PostgreSQL  {where.postgres}
+  API key     {stack.api_key}
+
+Try:
+
+curl -sS {where.ingress}/v1/meetings -H 'Authorization: Bearer {stack.api_key}' \\
+  -H 'Idempotency-Key: first' -H 'Prefer: wait=20' -H 'Content-Type: application/json' \\
+  -d '{json.dumps(meeting)}'
+"""

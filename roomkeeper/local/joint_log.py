@@ -18,6 +18,11 @@ class JointLog:
         self._lock = threading.Lock()
         self._colors: dict[str, str] = {}
 
+    def say(self, text: str) -> None:
+        """Print text of our own as it is, to be copied."""
+        with self._lock:
+            typer.echo(text)
+
     def __call__(self, name: str, line: str) -> None:
         """Print one line of the process `name`."""
         with self._lock:
