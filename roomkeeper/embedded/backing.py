@@ -66,7 +66,7 @@ class Backing:
     """A broker and a database; `broker` and `database` are None where an address was given."""
 
     def __init__(self, settings: Settings, *, durable: bool) -> None:
-        """Choose, but start nothing; `durable=False` spares the disk, for tests.
+        """Choose, but start nothing; `durable=False` is for tests, which spare the disk and want a quick start.
 
         Raises:
             Misconfigured: Docker is demanded and no engine answers.
@@ -77,7 +77,7 @@ class Backing:
         kafka_given, postgres_given = settings.kafka.bootstrap_servers is not None, settings.postgres.dsn is not None
         self.broker_source = choose(given=kafka_given, docker=docker, engine_reachable=reachable)
         self.database_source = choose(given=postgres_given, docker=docker, engine_reachable=reachable)
-        self.broker = _broker(self.broker_source, settings)
+        self.broker = _broker(self.broker_source, settings, durable=durable)
         self.database = _database(self.database_source, settings, durable=durable)
 
     @property
@@ -139,12 +139,17 @@ class Backing:
         return tuple(server for server in (self.broker, self.database) if server is not None)
 
 
-def _broker(source: Source, settings: Settings) -> Broker | None:
+def _broker(source: Source, settings: Settings, *, durable: bool) -> Broker | None:
     embedded = settings.embedded
     if source is Source.DOCKER:
         return KafkaContainer(heap_mb=embedded.kafka_heap_mb)
     if source is Source.EMBEDDED:
-        return EmbeddedKafka(embedded.data_dir / "kafka", cache_dir=embedded.cache_dir, heap_mb=embedded.kafka_heap_mb)
+        return EmbeddedKafka(
+            embedded.data_dir / "kafka",
+            cache_dir=embedded.cache_dir,
+            heap_mb=embedded.kafka_heap_mb,
+            short_lived=not durable,
+        )
     return None
 
 
