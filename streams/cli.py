@@ -27,6 +27,7 @@ def _group() -> None:
 
 def run() -> None:
     """Work until told to stop; exits 0 then, and otherwise with the reason's exit code."""
+    from runtime.topic_admin import require_topics
     from streams.folds import folds
     from streams.metrics import MetricsObserver
     from streams.runner import run as run_worker
@@ -34,6 +35,7 @@ def run() -> None:
     settings = load()
     clock = SystemClock(settings.clock.shift_seconds)
     logs.configure(settings.log, role="streams", clock=clock)
+    require_topics(settings, "streams")
     metrics = Metrics()
     with serving(metrics, settings.metrics):
         code = asyncio.run(run_worker(settings, folds(), clock=clock, observer=MetricsObserver(metrics, clock=clock)))

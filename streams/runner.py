@@ -22,6 +22,7 @@ from streams.app import create_app
 from streams.engine.app import App
 from streams.engine.observer import Observer
 from streams.fold import Fold
+from streams.watchdog import Watchdog
 
 STOPPED, BROKEN, MISCONFIGURED = 0, 1, 2
 
@@ -38,8 +39,11 @@ async def run(settings: Settings, folds: Sequence[Fold[Any]], *, clock: Clock, o
     signalled = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, signalled.set)
+    watchdog = Watchdog(app, clock=clock, stall_seconds=settings.streams.stall_seconds)
+    watchdog.start()
     starting = asyncio.create_task(app.start(), name="start")
     reason = await _first_reason(app, starting, signalled)
+    watchdog.stop()
     end_within(settings.streams.stop_seconds, code=_code(reason))
     await app.stop()
     await asyncio.gather(starting, return_exceptions=True)

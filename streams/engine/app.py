@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,7 +20,7 @@ from schemas.errors import Misconfigured
 from streams.engine.bookkeeper import Bookkeeper
 from streams.engine.lane import Lane, LaneOptions
 from streams.engine.lanes import Lanes
-from streams.engine.observer import Observer
+from streams.engine.observer import Observer, Progress
 from streams.engine.recovery import TableManager
 from streams.engine.table import Table
 from streams.engine.takeover import FoldTopics, TakenLane, Takeover
@@ -29,6 +30,14 @@ from streams.fold import Fold
 
 THREADS = 64
 """Commits wait in threads, one for each lane at most; so does a take-over."""
+
+
+class Phase(Enum):
+    """What a worker is at; the text completes "work to do: …"."""
+
+    JOINING = "it waits for partitions"
+    TAKING_OVER = "it takes partitions over"
+    RUNNING = "it folds"
 
 
 class App(faust.App):
@@ -51,7 +60,8 @@ class App(faust.App):
         self.kafka = kafka
         self.settings = settings
         self.clock = clock
-        self.observer = observer
+        self.observer = self.progress = Progress(observer)
+        self.phase = Phase.JOINING
         self.fail_points = FailPoints(settings.fail_point)
         self.executor = ThreadPoolExecutor(THREADS, thread_name_prefix="streams")
         self.lanes = Lanes()
@@ -89,6 +99,7 @@ class App(faust.App):
         for each in self.folds:
             kept = {tp.partition for tp in sources if tp.topic == each.source}
             each.table.store.close_except(kept)
+        self.phase = Phase.TAKING_OVER
         takeover = Takeover(
             folds=self.folds,
             kafka=self.kafka,
@@ -122,6 +133,8 @@ class App(faust.App):
         tables.on_actives_ready()
         tables.on_standbys_ready()
         self.on_rebalance_end()
+        self.phase = Phase.RUNNING
+        self.progress.tick()
 
     def stop_flow(self) -> None:
         """Let no further record reach an agent."""
@@ -130,10 +143,19 @@ class App(faust.App):
 
     async def release(self) -> None:
         """Stop the flow, end a take-over that is under way, commit what is folded, and let go of every lane."""
+        self.phase = Phase.JOINING
         self.stop_flow()
         await cast("TableManager", self.tables).recovery.cancel()
         await self.lanes.close()
         self.fail_points.reach("in-rebalance")
+
+    def crashed_services(self) -> str:
+        """Names of Faust's services that crashed; a crash in the consumer's thread does not always reach the app."""
+        if self._consumer is None:
+            return ""
+        consumer = cast("Consumer", self._consumer)
+        services = [self, consumer, consumer._thread, vars(self).get("_fetcher"), vars(self).get("topics")]
+        return ", ".join(type(each).__name__ for each in services if each is not None and each.crashed)
 
     def _lane(self, taken: TakenLane) -> Lane:
         return Lane(

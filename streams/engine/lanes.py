@@ -25,9 +25,11 @@ class Lanes:
 
     def open(self, lanes: Iterable[Lane]) -> None:
         """Start lanes whose producers are fenced and whose sources stand at the committed offsets."""
+        opened = dict(self._lanes)
         for lane in lanes:
             lane.start().add_done_callback(self._ended)
-            self._lanes.update((TP(source.topic, source.partition), lane) for source in lane.sources.values())
+            opened.update((TP(source.topic, source.partition), lane) for source in lane.sources.values())
+        self._lanes = opened  # replaced, never changed: the watchdog reads it from its thread
         self._room.set()
 
     def put(self, batch: Batch) -> None:

@@ -39,6 +39,42 @@ class Observer(Protocol):
         """So many records of a source partition are not committed."""
 
 
+class Progress:
+    """Counts steps forward for the watchdog, and passes everything on."""
+
+    def __init__(self, observer: Observer) -> None:
+        """Passes on to `observer`."""
+        self.ticks = 0
+        """Changes with every committed transaction, restored batch and finished take-over."""
+        self._observer = observer
+
+    def tick(self) -> None:
+        """A step forward. Two at once may count as one: only the change matters."""
+        self.ticks += 1
+
+    def batch(self, table: str, *, records: int) -> None:
+        """Pass on."""
+        self._observer.batch(table, records=records)
+
+    def committed(self, tally: Tally, *, seconds: float, commit_seconds: float) -> None:
+        """A step, if it holds anything; pass on."""
+        self.ticks += bool(tally.events)
+        self._observer.committed(tally, seconds=seconds, commit_seconds=commit_seconds)
+
+    def aborted(self, *, seconds: float) -> None:
+        """No step; pass on."""
+        self._observer.aborted(seconds=seconds)
+
+    def restored(self, table: str, *, partition: int, records: int, remaining: int) -> None:
+        """A step; pass on."""
+        self.tick()
+        self._observer.restored(table, partition=partition, records=records, remaining=remaining)
+
+    def lag(self, topic: str, *, partition: int, records: int) -> None:
+        """Pass on."""
+        self._observer.lag(topic, partition=partition, records=records)
+
+
 class Silent:
     """Tells nobody."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Producer, TopicPartition
@@ -136,9 +137,10 @@ class TransactionalProducer:
         self._call("abort", lambda: self._client.abort_transaction(CALL_SECONDS))
 
     def close(self) -> None:
-        """Drop what is under way and stop. Blocks."""
-        self._client.purge()
-        self._client.close()
+        """Drop what is under way and stop. Blocks. A fenced producer protests, and is closed all the same."""
+        with suppress(KafkaException):
+            self._client.purge()
+            self._client.close()
 
     def _call(self, doing: str, call: Callable[[], object], *, give_up_at: float = 0.0) -> None:
         """Call, and repeat while the client says that it may be repeated and there is time."""
