@@ -39,7 +39,7 @@ bench-%: setup
 	$(BIN)/python -m bench.$*
 
 docs: $(VENV)/.installed ## Write the generated pages of docs/ anew
-	$(BIN)/roomkeeper docs
+	$(BIN)/python docs/generate.py
 
 format: $(VENV)/.installed ## Put the code into the project's form
 	$(BIN)/ruff check --fix-only --quiet .

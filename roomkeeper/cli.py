@@ -43,6 +43,7 @@ COMMANDS = {
     "simulate": Entry(module="simulator.cli", help="Be a Zoom that can fail.", alone=True),
     "topics": Entry(module="roomkeeper.topics_command", help="Compare and make Kafka's topics."),
     "db": Entry(module="roomkeeper.database_command", help="Bring the database to this version's shape."),
+    "config": Entry(module="roomkeeper.config_command", help="Show the settings, secrets masked.", alone=True),
     "keys": Entry(module="ingress.keys_cli", help="Make, list and revoke API keys."),
 }
 
