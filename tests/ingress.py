@@ -7,16 +7,18 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from hmac import digest
 from queue import Queue
+from typing import Any
+from uuid import uuid4
 
 import httpx
+import orjson
 import uvloop
-from confluent_kafka import Consumer, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from pydantic import SecretStr
 
 from ingress.keys import create_key
@@ -28,8 +30,12 @@ from runtime.kafka.config import consumer_config
 from runtime.postgres import connect
 from runtime.settings import Account, SecuritySettings, Settings, WebhookSecret
 from runtime.topic_admin import TopicAdmin
+from runtime.topics import DEAD_LETTERS, ZOOM_EVENTS, physical
 from runtime.topics import load as load_topics
-from runtime.topics import physical
+from schemas.codec import decode
+from schemas.records.zoom_events import ZoomEvent
+from tests.waiting import wait_for
+from zoom.signature import sign
 
 ACCOUNT = "Acct0ExampleNeutral001"
 OTHER_ACCOUNT = "Acct0ExampleNeutral002"
@@ -140,29 +146,53 @@ def process(settings: Settings) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         child.wait(timeout=30)
 
 
-def signed(body: bytes, *, secret: str = SECRET, at: datetime | int | None = None) -> dict[str, str]:
+def signed(
+    body: bytes, *, secret: str = SECRET, at: datetime | None = None, request_id: str = "f35c4be2_0a1b"
+) -> dict[str, str]:
     """The headers that Zoom sends with this body."""
-    moment = at if at is not None else SystemClock().now()
-    seconds = str(moment if isinstance(moment, int) else int(moment.timestamp()))
-    signature = digest(secret.encode(), f"v0:{seconds}:".encode() + body, "sha256").hex()
+    seconds = str(int((at or SystemClock().now()).timestamp()))
+    signature = sign(body, timestamp=seconds.encode(), secret=secret.encode())
     return {
         "content-type": "application/json; charset=utf-8",
         "x-zm-request-timestamp": seconds,
-        "x-zm-signature": f"v0={signature}",
-        "x-zm-request-id": "f35c4be2_0a1b_2c3d_4e5f_0123456789ab",
+        "x-zm-signature": signature.decode(),
+        "x-zm-request-id": request_id,
     }
 
 
-def post(
-    url: str,
-    body: bytes,
-    *,
-    secret: str = SECRET,
-    at: datetime | int | None = None,
-    path: str = "/webhooks/zoom",
-) -> httpx.Response:
-    """One signed delivery."""
-    return httpx.post(url + path, content=body, headers=signed(body, secret=secret, at=at), timeout=10)
+@dataclass(slots=True, kw_only=True)
+class Receiver:
+    """A running ingress, as Zoom and the broker see it; each test has a request id of its own to find its records by."""
+
+    url: str
+    settings: Settings
+    clock: FixedClock
+    request_id: str = field(default_factory=lambda: uuid4().hex)
+
+    def post(
+        self,
+        body: bytes | dict[str, Any],
+        *,
+        secret: str = SECRET,
+        at: datetime | None = None,
+        path: str = "/webhooks/zoom",
+        headers: Mapping[str, str | None] | None = None,
+    ) -> httpx.Response:
+        """One signed delivery; `headers` replace its own, None leaves one out."""
+        raw = body if isinstance(body, bytes) else orjson.dumps(body)
+        given = {**signed(raw, secret=secret, at=at or self.clock.at, request_id=self.request_id), **(headers or {})}
+        encoded = [(name.encode(), value.encode()) for name, value in given.items() if value is not None]
+        return httpx.post(self.url + path, content=raw, headers=encoded, timeout=10)
+
+    def events(self) -> list[ZoomEvent]:
+        """What lies on `zoom-events` of this test's deliveries."""
+        found = [decode(message.value(), ZoomEvent) for message in records(self.settings, ZOOM_EVENTS)]
+        return [event for event in found if event.request_id == self.request_id]
+
+    def dead_letters(self) -> list[Message]:
+        """What lies on `dead-letters` of this test's deliveries."""
+        mine = ("x-zm-request-id", self.request_id.encode())
+        return [message for message in records(self.settings, DEAD_LETTERS) if mine in headers_of(message)]
 
 
 def new_api_key(settings: Settings, account_id: str = ACCOUNT) -> str:
@@ -176,26 +206,42 @@ def client(url: str, key: str) -> httpx.Client:
     return httpx.Client(base_url=url, headers={"authorization": f"Bearer {key}"}, timeout=40)
 
 
+def headers_of(message: Message) -> list[tuple[str, bytes | None]]:
+    """A record's headers as bytes."""
+    found = message.headers() or []
+    pairs = found.items() if isinstance(found, dict) else found
+    return [(name, value.encode() if isinstance(value, str) else value) for name, value in pairs]
+
+
 def records(settings: Settings, topic: str) -> list[Message]:
-    """Everything on a topic, partition by partition."""
+    """Everything on a topic, each partition in its order."""
     name = physical(topic, prefix=settings.kafka.topic_prefix)
-    consumer = Consumer(dict(consumer_config(settings.kafka, client_id="tests", group="tests")))
-    found: list[Message] = []
+    # A short wait at the broker: what is read is there already.
+    quick = {**consumer_config(settings.kafka, client_id="tests", group="tests"), "fetch.wait.max.ms": 5}
+    consumer = Consumer(dict(quick))
     try:
-        for partition in consumer.list_topics(name, timeout=10).topics[name].partitions:
-            found += _partition(consumer, name, partition)
+        places = [TopicPartition(name, each) for each in consumer.list_topics(name, timeout=10).topics[name].partitions]
+        ends = wait_for(lambda: _ends(consumer, places), what=f"leaders of {name}")
+        consumer.assign(
+            [TopicPartition(name, place.partition, low) for place, (low, _) in zip(places, ends, strict=True)]
+        )
+        wanted = sum(high - low for low, high in ends)
+        found: list[Message] = []
+        while len(found) < wanted:
+            message = consumer.poll(10)
+            assert message is not None, f"{name}: {len(found)} of {wanted} records"
+            assert message.error() is None, message.error()
+            found.append(message)
+        return found
     finally:
         consumer.close()
-    return found
 
 
-def _partition(consumer: Consumer, name: str, partition: int) -> list[Message]:
-    low, high = consumer.get_watermark_offsets(TopicPartition(name, partition), timeout=10)
-    consumer.assign([TopicPartition(name, partition, low)])
-    found: list[Message] = []
-    while len(found) < high - low:
-        message = consumer.poll(10)
-        assert message is not None, f"{name}-{partition}: {len(found)} of {high - low} records"
-        assert message.error() is None, message.error()
-        found.append(message)
-    return found
+def _ends(consumer: Consumer, places: list[TopicPartition]) -> list[tuple[int, int]]:
+    """First and next offset of each partition; nothing while a fresh topic has no leaders yet."""
+    try:
+        return [consumer.get_watermark_offsets(place, timeout=10) for place in places]
+    except KafkaException as error:
+        if error.args[0].retriable() or error.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+            return []
+        raise
