@@ -54,9 +54,10 @@ class Stack:
         template = self._template()
         with self._administrator() as connection:
             connection.execute(_CLONE.format(sql.Identifier(name), sql.Identifier(template)))
-            try:
-                yield at_database(self.settings.postgres, name)
-            finally:
+        try:
+            yield at_database(self.settings.postgres, name)
+        finally:
+            with self._administrator() as connection:  # another one: the server may have been restarted meanwhile
                 connection.execute(_DROP.format(sql.Identifier(name)))
 
     def _template(self) -> str:
