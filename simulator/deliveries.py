@@ -70,6 +70,9 @@ class Deliveries:
         """Accepts an event from the world, with whatever faults strike it."""
         self.counts["emitted"] += 1
         self.by_event[emission.event.name] += 1
+        if emission.account.webhook_url is None:
+            self.counts["unsubscribed"] += 1
+            return
         room = emission.room
         subject = Subject(
             target=Target.WEBHOOK,
@@ -81,7 +84,7 @@ class Deliveries:
         delivery = self._new(emission.account, emission.event.name, str(room.number), emission.event.body)
         delay = self._random.uniform(0, 2 * self._latency_seconds)
         for fault in self._faults.strike(subject):
-            self.counts[fault.kind] += 1
+            self.counts[fault.kind.value] += 1
             if fault.kind in (Kind.DROP, Kind.GIVE_UP):
                 if fault.kind is Kind.GIVE_UP:
                     self._log_giving_up(delivery)

@@ -164,7 +164,7 @@ class Faults:
         if not _matches(fault, subject) or self._random.random() >= fault.probability:
             return False
         fault.struck += 1
-        self.struck[fault.kind] = self.struck.get(fault.kind, 0) + 1
+        self.struck[fault.kind.value] = self.struck.get(fault.kind.value, 0) + 1
         if fault.count is not None and fault.struck >= fault.count:
             del self._orders[fault.fault_id]
         return True

@@ -44,7 +44,7 @@ class Poster:
     def __init__(self) -> None:
         """Opens nothing yet."""
         self._idle: dict[tuple[str, str], deque[_Connection]] = {}
-        self._tls = ssl.create_default_context()
+        self._tls: ssl.SSLContext | None = None
 
     async def post(self, url: str, *, headers: Mapping[str, str], body: bytes, timeout_seconds: float) -> Answer:
         """The endpoint's answer.
@@ -93,6 +93,8 @@ class Poster:
     async def _connect(self, parts: SplitResult) -> _Connection:
         secure = parts.scheme == "https"
         port = parts.port or (443 if secure else 80)
+        if secure and self._tls is None:
+            self._tls = ssl.create_default_context()
         loop = asyncio.get_running_loop()
         try:
             _, connection = await loop.create_connection(

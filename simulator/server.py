@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
@@ -74,5 +76,14 @@ def serve(service: Service, *, listener: socket.socket, address_file: Path | Non
         written.write_text(address_of(listener), encoding="utf-8")
         written.replace(address_file)
     server = server_for(service)
-    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+    signal.signal(signal.SIGTERM, _exit)
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner,
+    ):
         runner.run(server.serve(sockets=[listener]))
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    # uvicorn stops by itself at the signal, and then raises it once more: the wish to end is no failure.
+    raise SystemExit(0)

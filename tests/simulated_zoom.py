@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import socket
 import threading
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
+import orjson
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
@@ -63,6 +65,7 @@ class SimulatedZoom:
 
     address: str
     service: Service
+    http: httpx.Client
 
     def client(self, token: str | None = None) -> httpx.Client:
         """A client of the simulator, with an access token unless another is given."""
@@ -71,8 +74,8 @@ class SimulatedZoom:
 
     def token(self, account: AccountConfig = ACCOUNT) -> str:
         """A new access token."""
-        answer = httpx.post(
-            f"{self.address}/oauth/token",
+        answer = self.http.post(
+            "/oauth/token",
             data={"grant_type": "account_credentials", "account_id": account.account_id},
             auth=(account.client_id, account.client_secret),
         )
@@ -80,7 +83,7 @@ class SimulatedZoom:
 
     def control(self, method: str, path: str, **arguments: Any) -> Any:
         """The answer of the control API, which must not refuse."""
-        answer = httpx.request(method, f"{self.address}/control{path}", timeout=130, **arguments)
+        answer = self.http.request(method, f"/control{path}", **arguments)
         assert answer.is_success, answer.text
         return answer.json()
 
@@ -102,7 +105,8 @@ class Endpoint:
     statuses: list[int] = field(default_factory=list)
     answer_seconds: float = 0.0
     received: list[Received] = field(default_factory=list)
-    challenge_answer: bytes | None = None
+    challenge_secret: str | None = None
+    """Answers challenges under it."""
 
     async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -115,11 +119,18 @@ class Endpoint:
         self.received.append(Received(headers=headers, body=body, at=asyncio.get_running_loop().time()))
         if self.answer_seconds:
             await asyncio.sleep(self.answer_seconds)
-        status = self.statuses.pop(0) if self.statuses else 204
-        answer = self.challenge_answer or b""
-        length = [(b"content-length", str(len(answer)).encode())] if status != 204 else []
-        await send({"type": "http.response.start", "status": 200 if answer else status, "headers": length})
+        answer = self._answer(body)
+        status = 200 if answer else self.statuses.pop(0) if self.statuses else 204
+        length = [] if status == 204 else [(b"content-length", str(len(answer)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": length})
         await send({"type": "http.response.body", "body": answer})
+
+    def _answer(self, body: bytes) -> bytes:
+        if self.challenge_secret is None:
+            return b""
+        plain = orjson.loads(body)["payload"]["plainToken"]
+        encrypted = hmac.digest(self.challenge_secret.encode(), plain.encode(), "sha256").hex()
+        return orjson.dumps({"plainToken": plain, "encryptedToken": encrypted})
 
 
 @contextmanager
@@ -127,8 +138,9 @@ def simulated_zoom(configuration: SimulatorConfig | None = None, clock: Clock | 
     """A simulator that runs until the end of the block."""
     service = Service(configuration or config(), clock or SystemClock())
     listener = listen("127.0.0.1", 0)
-    with _running(server_for(service), listener):
-        yield SimulatedZoom(address=address_of(listener), service=service)
+    address = address_of(listener)
+    with _running(server_for(service), listener), httpx.Client(base_url=address, timeout=130) as http:
+        yield SimulatedZoom(address=address, service=service, http=http)
 
 
 @contextmanager
@@ -136,7 +148,9 @@ def webhook_endpoint() -> Iterator[Endpoint]:
     """An endpoint that runs until the end of the block."""
     endpoint, listener = Endpoint(), listen("127.0.0.1", 0)
     endpoint.url = f"{address_of(listener)}/webhooks/zoom"
-    server = uvicorn.Server(uvicorn.Config(endpoint.app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    server = uvicorn.Server(
+        uvicorn.Config(endpoint.app, interface="asgi3", log_config=None, lifespan="off", timeout_graceful_shutdown=1)
+    )
     with _running(server, listener):
         yield endpoint
 

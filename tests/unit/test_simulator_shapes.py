@@ -20,13 +20,8 @@ from simulator.truth import of_room
 from simulator.wire import Json, encode
 from simulator.world import Emission, World
 from tests.samples import FOLDER, read, rest, webhook
+from tests.shapes import assert_shape
 from tests.simulated_zoom import ACCOUNT, HOST, MOMENT, config
-
-OPTIONAL = frozenset(
-    # Documented as optional, or seen live and not in the schema, or the other way round.
-    ("operation", "scope", "public_ip", "private_ip", "customer_key", "phone_number", "participant_pin_code", "org")
-)
-EITHER_TYPE = frozenset(("payload.object.id",))
 
 
 class Stagehand:
@@ -55,20 +50,6 @@ class Stagehand:
             within = "main" if act is Act.BREAKOUT else ""
             stage.perform(Step(at_seconds=0, act=act, line=line, person=newcomer, within=within), at=at)
             at += timedelta(seconds=5)
-
-
-def assert_shape(found: Any, sample: Any, path: str = "") -> None:
-    """The same keys and types, but for what may differ."""
-    if isinstance(sample, dict):
-        missing, extra = sample.keys() - found.keys() - OPTIONAL, found.keys() - sample.keys() - OPTIONAL
-        assert (missing, extra) == (set(), set()), path
-        for key in sample.keys() & found.keys():
-            assert_shape(found[key], sample[key], f"{path}.{key}".strip("."))
-    elif isinstance(sample, list):
-        for each in found if sample else ():
-            assert_shape(each, sample[0], path)
-    elif path not in EITHER_TYPE:
-        assert type(found) is type(sample), path
 
 
 GUEST = Person(key="p", name="Guest One")
