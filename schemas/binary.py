@@ -26,6 +26,10 @@ def write_long(number: int) -> bytes:
     rest = (number << 1) ^ (number >> 63)
     if rest < 0x80:
         return _SMALL[rest]
+    if rest < 0x4000:
+        return bytes((rest & 0x7F | 0x80, rest >> 7))
+    if rest < 0x200000:
+        return bytes((rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14))
     if rest >> 64:
         raise ValueError(f"{number} does not fit into 64 bits")
     out = bytearray()
@@ -57,6 +61,10 @@ def write_text(text: str) -> bytes:
 
 def read_text(value: bytes, at: int) -> tuple[str, int]:
     """The text that starts at `at`, and where it ends, which is past the end of a truncated `value`."""
+    twice = value[at]
+    if twice < 0x80 and not twice & 1:
+        end = at + 1 + (twice >> 1)
+        return value[at + 1 : end].decode(), end
     raw, end = read_bytes(value, at)
     return raw.decode(), end
 

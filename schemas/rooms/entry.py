@@ -11,7 +11,7 @@ was parsed or written once is kept. Equal entries have equal bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -29,8 +29,35 @@ Registers = Mapping[str, Register]
 Points = Mapping[str, tuple[Point, ...]]
 Maxima = Mapping[str, int]
 
-_NOTHING: Mapping[str, Any] = {}
-_EMPTY = b"{}"
+NOTHING: Mapping[str, Any] = {}
+
+
+class Identity:
+    """Which entry: account, meeting number (or `account:<id>`), kind and parts, with what is always written of them."""
+
+    __slots__ = ("account_id", "head", "key", "kind", "name_part", "parts", "tail", "zoom_id")
+
+    def __init__(self, account_id: str, zoom_id: str, kind: str, parts: tuple[str, ...]) -> None:
+        """Writes its texts once; `identify` keeps it."""
+        self.account_id = account_id
+        self.zoom_id = zoom_id
+        self.kind = kind
+        self.parts = parts
+        self.key = entry_key(account_id, zoom_id, kind, parts)
+        self.head = b"".join(
+            (header(RoomEntry), write_text(account_id), write_text(zoom_id), write_text(kind), write_texts(parts))
+        )
+        """How the entry's bytes begin."""
+        self.tail = write_text(kind) + write_text(self.key)
+        """How a `RoomEvent` names the entry: its fields `kind` and `entry_key`."""
+        self.name_part = f"{len(self.key)}:{self.key}".encode()
+        """The key as a part of a derived id."""
+
+
+@lru_cache(maxsize=1 << 14)
+def identify(account_id: str, zoom_id: str, kind: str = "room", parts: tuple[str, ...] = ()) -> Identity:
+    """The identity of an entry; of the entries in use it is made once."""
+    return Identity(account_id, zoom_id, kind, parts)
 
 
 class Entry:
@@ -38,20 +65,18 @@ class Entry:
 
     __slots__ = (
         "_encoded",
-        "_head",
         "_maxima",
         "_points",
         "_raw_maxima",
         "_raw_points",
         "_raw_registers",
         "_registers",
-        "key",
+        "identity",
     )
 
     def __init__(
         self,
-        key: str,
-        head: bytes,
+        identity: Identity,
         registers: Registers | None,
         raw_registers: bytes | None,
         points: Points | None,
@@ -59,9 +84,11 @@ class Entry:
         maxima: Maxima | None,
         raw_maxima: bytes | None,
     ) -> None:
-        """Made by `new_entry`, `with_changes` and `decode_entry`; of each part the value or its JSON must be there."""
-        self.key = key
-        self._head = head
+        """Made by `new_entry`, `with_changes` and `decode_entry`.
+
+        Of each part the value or its JSON must be there; the raw ones carry Avro's length before the JSON.
+        """
+        self.identity = identity
         self._registers = registers
         self._raw_registers = raw_registers
         self._points = points
@@ -71,27 +98,37 @@ class Entry:
         self._encoded: bytes | None = None
 
     @property
+    def key(self) -> str:
+        """Key in the rooms table."""
+        return self.identity.key
+
+    @property
     def registers(self) -> Registers:
         """Register by field."""
-        if self._registers is None:
-            groups = orjson.loads(self._raw_registers or _EMPTY)
-            self._registers = {name: (clock, value) for clock, group in groups.items() for name, value in group.items()}
-        return self._registers
+        registers = self._registers
+        if registers is None:
+            groups = _parse(self._raw_registers)
+            registers = {name: (clock, value) for clock, group in groups.items() for name, value in group.items()}
+            self._registers = registers
+        return registers
 
     @property
     def points(self) -> Points:
         """Points by set, oldest first."""
-        if self._points is None:
-            sets = orjson.loads(self._raw_points or _EMPTY)
-            self._points = {name: tuple((ms, value) for ms, value in members) for name, members in sets.items()}
-        return self._points
+        points = self._points
+        if points is None:
+            sets = _parse(self._raw_points)
+            points = {name: tuple([(ms, value) for ms, value in members]) for name, members in sets.items()}
+            self._points = points
+        return points
 
     @property
     def maxima(self) -> Maxima:
         """Integer by name."""
-        if self._maxima is None:
-            self._maxima = orjson.loads(self._raw_maxima or _EMPTY)
-        return self._maxima
+        maxima = self._maxima
+        if maxima is None:
+            maxima = self._maxima = _parse(self._raw_maxima)
+        return maxima
 
     def value(self, field: str) -> Any:
         """The value of a register; None where the field was never heard of."""
@@ -103,53 +140,33 @@ class Entry:
         value = self.value(field)
         return value if isinstance(value, str) else ""
 
-    @property
-    def identity(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """Account, meeting number (or `account:<id>`), kind and parts."""
-        account_id, at = read_text(self._head, HEADER_BYTES)
-        zoom_id, at = read_text(self._head, at)
-        kind, at = read_text(self._head, at)
-        return account_id, zoom_id, kind, read_texts(self._head, at)[0]
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """What identifies the entry within its room and kind."""
-        return self.identity[3]
-
-    def with_changes(self, *, registers: Registers | None, points: Points | None, maxima: Maxima | None) -> Entry:
+    def with_changes(self, registers: Registers | None, points: Points | None, maxima: Maxima | None) -> Entry:
         """This entry with other registers, points or maxima; None leaves them as they are."""
         return Entry(
-            self.key,
-            self._head,
-            *((self._registers, self._raw_registers) if registers is None else (registers, None)),
-            *((self._points, self._raw_points) if points is None else (points, None)),
-            *((self._maxima, self._raw_maxima) if maxima is None else (maxima, None)),
+            self.identity,
+            self._registers if registers is None else registers,
+            self._raw_registers if registers is None else None,
+            self._points if points is None else points,
+            self._raw_points if points is None else None,
+            self._maxima if maxima is None else maxima,
+            self._raw_maxima if maxima is None else None,
         )
 
     def encode(self) -> bytes:
         """Single-object encoding of the `RoomEntry`."""
-        if self._encoded is None:
+        encoded = self._encoded
+        if encoded is None:
             registers = self._raw_registers
             if registers is None:
-                registers = self._raw_registers = _write_registers(self.registers)
+                registers = self._raw_registers = _write(_grouped(self.registers))
             points = self._raw_points
             if points is None:
                 points = self._raw_points = _write(self.points)
             maxima = self._raw_maxima
             if maxima is None:
                 maxima = self._raw_maxima = _write(self.maxima)
-            self._encoded = b"".join(
-                (
-                    self._head,
-                    write_long(len(registers)),
-                    registers,
-                    write_long(len(points)),
-                    points,
-                    write_long(len(maxima)),
-                    maxima,
-                )
-            )
-        return self._encoded
+            encoded = self._encoded = self.identity.head + registers + points + maxima
+        return encoded
 
     def __eq__(self, other: object) -> bool:
         """Equal when the bytes are."""
@@ -171,24 +188,11 @@ def entry_key(account_id: str, zoom_id: str, kind: str = "room", parts: tuple[st
     return "|".join([_escaped(account_id), _escaped(zoom_id), kind, *map(_escaped, parts)])
 
 
-def entry_head(account_id: str, zoom_id: str, kind: str, parts: tuple[str, ...]) -> bytes:
-    """How the bytes of this entry begin, whatever its state."""
-    return b"".join((_header(), write_text(account_id), write_text(zoom_id), write_text(kind), write_texts(parts)))
-
-
 def new_entry(
-    account_id: str,
-    zoom_id: str,
-    kind: str = "room",
-    parts: tuple[str, ...] = (),
-    *,
-    registers: Registers = _NOTHING,
-    points: Points = _NOTHING,
-    maxima: Maxima = _NOTHING,
+    identity: Identity, *, registers: Registers = NOTHING, points: Points = NOTHING, maxima: Maxima = NOTHING
 ) -> Entry:
     """An entry with this state; points must be in order."""
-    head = entry_head(account_id, zoom_id, kind, parts)
-    return Entry(entry_key(account_id, zoom_id, kind, parts), head, registers, None, points, None, maxima, None)
+    return Entry(identity, registers, None, points, None, maxima, None)
 
 
 def decode_entry(value: bytes) -> Entry:
@@ -197,31 +201,32 @@ def decode_entry(value: bytes) -> Entry:
     Raises:
         DecodeError: they are no `RoomEntry`.
     """
-    if not value.startswith(_header()):
+    if not value.startswith(header(RoomEntry)):
         return _of_record(decode(value, RoomEntry))
     try:
         account_id, at = read_text(value, HEADER_BYTES)
         zoom_id, at = read_text(value, at)
         kind, at = read_text(value, at)
-        parts, at = read_texts(value, at)
-        head = value[:at]
-        registers, at = read_bytes(value, at)
-        points, at = read_bytes(value, at)
-        maxima, at = read_bytes(value, at)
+        parts, registers_from = read_texts(value, at)
+        _, points_from = read_bytes(value, registers_from)
+        _, maxima_from = read_bytes(value, points_from)
+        _, end = read_bytes(value, maxima_from)
     except (IndexError, ValueError) as error:
         raise DecodeError(f"truncated or damaged RoomEntry: {type(error).__name__}") from error
-    if at != len(value):
+    if end != len(value):
         raise DecodeError("truncated RoomEntry, or bytes after its end")
-    return Entry(entry_key(account_id, zoom_id, kind, parts), head, None, registers, None, points, None, maxima)
+    raw = value[registers_from:points_from], value[points_from:maxima_from], value[maxima_from:]
+    return Entry(identify(account_id, zoom_id, kind, parts), None, raw[0], None, raw[1], None, raw[2])
 
 
 def _of_record(record: RoomEntry) -> Entry:
-    identity = (record.account_id, record.zoom_id, record.kind, record.parts)
-    texts = (record.registers.encode(), record.points.encode(), record.maxima.encode())
-    return Entry(entry_key(*identity), entry_head(*identity), None, texts[0], None, texts[1], None, texts[2])
+    identity = identify(record.account_id, record.zoom_id, record.kind, record.parts)
+    raw = [write_text(text) for text in (record.registers, record.points, record.maxima)]
+    return Entry(identity, None, raw[0], None, raw[1], None, raw[2])
 
 
-def _write_registers(registers: Registers) -> bytes:
+def _grouped(registers: Registers) -> dict[str, dict[str, Any]]:
+    """Registers by clock: what came with one event shares its clock."""
     groups: dict[str, dict[str, Any]] = {}
     for name, (clock, value) in registers.items():
         group = groups.get(clock)
@@ -229,17 +234,24 @@ def _write_registers(registers: Registers) -> bytes:
             groups[clock] = {name: value}
         else:
             group[name] = value
-    return _write(groups)
+    return groups
 
 
 def _write(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    """Canonical JSON after its length."""
+    if not value:
+        return _EMPTY
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return write_long(len(text)) + text
+
+
+def _parse(raw: bytes | None) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(read_bytes(raw or _EMPTY, 0)[0])
+    return found
 
 
 def _escaped(part: str) -> str:
     return part.replace("%", "%25").replace("|", "%7C") if "|" in part or "%" in part else part
 
 
-@cache
-def _header() -> bytes:
-    return header(RoomEntry)
+_EMPTY = write_text("{}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from streams.rooms import existence, observations, participants, recordings, registrations, runs
-from streams.rooms.delta import Delta, room
+from streams.rooms.delta import Delta, heard
 from streams.rooms.fact import Fact, identifier
 from streams.rooms.lattice import EXPIRED
 
@@ -20,7 +20,7 @@ Handler = Callable[[Fact], list[Delta]]
 
 
 def deltas_of(fact: Fact) -> list[Delta]:
-    """The pieces of state that a fact is: first of what it is about, last of its room. No two touch the same entry.
+    """The pieces of state that a fact is: the first is of what it is mainly about.
 
     Raises:
         BadMessage: a time is ahead of its receipt, or an identifier is too long.
@@ -35,7 +35,7 @@ def _of_room(fact: Fact) -> list[Delta]:
     if handler is not None:
         return handler(fact)
     handler = _OF_RUN.get(fact.name)
-    if handler is not None and runs.run_uuid(fact):
+    if handler is not None and fact.uuid:
         return handler(fact)
     handler = _OF_REGISTRANT.get(fact.name)
     if handler is not None and registrations.registrant_id_of(fact):
@@ -43,14 +43,13 @@ def _of_room(fact: Fact) -> list[Delta]:
     handler = observations.HANDLERS.get(fact.name)
     if handler is not None and observations.is_complete(fact):
         return handler(fact)
-    return [_kept(fact), room(fact)]
+    return [_kept(fact)]
 
 
 def _kept(fact: Fact) -> Delta:
     """The fact itself, whole."""
-    clock = fact.clock()
-    known = {"name": (clock, fact.name), "body": (clock, fact.body)}
-    return Delta(fact, "fact", (fact.event_id,), registers=known, maxima={} if fact.time is None else {"at": fact.time})
+    known = {"name": (fact.clock, fact.name), "body": (fact.clock, fact.body)}
+    return Delta(fact, "fact", (fact.event_id,), known, maxima=heard(fact, proves=False))
 
 
 def _expired(fact: Fact) -> list[Delta]:

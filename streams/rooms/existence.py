@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.rooms.entry import Register
-from streams.rooms.delta import Delta, heard, registers_at, room
+from streams.rooms.delta import Delta, heard, registers_of
 from streams.rooms.fact import Fact, identifier
 
 SERIES_TYPES = (3, 8)
@@ -19,9 +19,10 @@ SERIES_TYPES = (3, 8)
 ORDER = {"created": 1, "deleted": 2, "recovered": 3}
 """Which statement about existence wins at equal times; a mere proof of existence is less than all of them."""
 
-ECHOED = {"topic": "topic", "type": "type", "duration": "duration", "timezone": "timezone"}
+ECHOED = (("topic", "topic"), ("type", "type"), ("duration", "duration"), ("timezone", "timezone"))
 """What other events echo of a room's details; `start_time` is another thing in events of a run."""
-_SCHEDULE = {**ECHOED, "start_time": "start_time"}
+_SCHEDULE = (*ECHOED, ("start_time", "start_time"))
+_HOST = (("host_id", "host_id"),)
 _APART = frozenset({"id", "occurrences", "registrant"})
 _OF_A_DATE = frozenset({"id", "uuid", "type", "occurrences", "recurrence"})
 
@@ -31,8 +32,8 @@ def created(fact: Fact) -> list[Delta]:
     dates = _dates(fact.subject)
     registers = details(fact, fact.subject)
     registers["existence"] = _existence(fact, "created")
-    maxima = {} if fact.time is None else {"dates_listed": fact.time}
-    return [room(fact, registers=registers, maxima=maxima, proves=True), *(present(fact, date) for date in dates)]
+    maxima = heard(fact, proves=True, **({} if fact.time is None else {"dates_listed": fact.time}))
+    return [Delta(fact, "room", (), registers, maxima=maxima), *(present(fact, date) for date in dates)]
 
 
 def updated(fact: Fact) -> list[Delta]:
@@ -41,18 +42,17 @@ def updated(fact: Fact) -> list[Delta]:
     dates = _dates(fact.subject)
     of_dates = fact.payload.get("scope") in {"single", "range"} and fact.subject.get("type") in SERIES_TYPES
     gone = _ids(_dates(_old(fact))) - _ids(dates)
-    removed = [
-        _occurrence(stamped, each, registers={"existence": _existence(stamped, "deleted")}) for each in sorted(gone)
-    ]
+    statement = {"existence": _existence(stamped, "deleted")}
+    removed = [Delta(stamped, "occurrence", (each,), statement) for each in sorted(gone)]
+    known = heard(fact, proves=True)
     if not of_dates:
-        return [
-            room(fact, registers=details(stamped, fact.subject), proves=True),
-            *(present(stamped, date) for date in dates),
-            *removed,
-        ]
+        own = Delta(fact, "room", (), details(stamped, fact.subject), maxima=known)
+        return [own, *(present(stamped, date) for date in dates), *removed]
+    if not dates and fact.time is not None:
+        known["wanted_get"] = fact.time
     shared = {name: value for name, value in fact.subject.items() if name not in _OF_A_DATE}
-    asks = {} if dates or fact.time is None else {"wanted_get": fact.time}
-    return [room(fact, maxima=asks, proves=True), *(present(stamped, {**shared, **date}) for date in dates), *removed]
+    changed = [present(stamped, {**shared, **date}) for date in dates]
+    return [Delta(fact, "room", (), maxima=known), *changed, *removed]
 
 
 def deleted(fact: Fact) -> list[Delta]:
@@ -67,23 +67,26 @@ def recovered(fact: Fact) -> list[Delta]:
 
 def permanently_deleted(fact: Fact) -> list[Delta]:
     """`meeting.permanently_deleted`: final, for the room or for dates."""
-    final = {"permanently_deleted": 1}
     dates = _concerned(fact)
     if dates is None:
-        return [room(fact, maxima={"wanted_get": fact.time or 0})]
+        return [_asking(fact)]
     if dates:
-        return [room(fact), *(_occurrence(fact, each, maxima=final) for each in dates)]
-    return [room(fact, registers=echo(fact), maxima=final)]
+        return [
+            Delta(fact, "occurrence", (each,), maxima=heard(fact, proves=False, permanently_deleted=1))
+            for each in dates
+        ]
+    return [Delta(fact, "room", (), echo(fact), maxima=heard(fact, proves=False, permanently_deleted=1))]
 
 
 def converted(fact: Fact) -> list[Delta]:
     """`meeting.converted_to_webinar`."""
-    return [room(fact, registers={**echo(fact), "converted_to_webinar": (fact.clock(), True)}, proves=True)]
+    registers = {**echo(fact), "converted_to_webinar": (fact.clock, True)}
+    return [Delta(fact, "room", (), registers, maxima=heard(fact, proves=True))]
 
 
 def details(fact: Fact, subject: Mapping[str, Any]) -> dict[str, Register]:
     """A register for every field of a meeting's own description; settings have one for each leaf."""
-    clock = fact.clock()
+    clock = fact.clock
     registers: dict[str, Register] = {}
     for name, value in subject.items():
         if name == "settings" and isinstance(value, dict):
@@ -95,19 +98,20 @@ def details(fact: Fact, subject: Mapping[str, Any]) -> dict[str, Register]:
 
 def echo(fact: Fact) -> dict[str, Register]:
     """What an event about something else echoes of its room; only the host is as good as the room's own word."""
-    registers = registers_at(fact.clock(0), heard(fact.subject, _SCHEDULE))
-    registers.update(registers_at(fact.clock(), heard(fact.subject, {"host_id": "host_id"})))
-    return registers
+    return {
+        **registers_of(fact.echo_clock, fact.subject, _SCHEDULE),
+        **registers_of(fact.clock, fact.subject, _HOST),
+    }
 
 
 def present(fact: Fact, date: Mapping[str, Any]) -> Delta:
     """A date that a list names: there, unless the list itself calls it deleted."""
     occurrence_id = identifier(date.get("occurrence_id"), "occurrence_id")
-    registers = registers_at(fact.clock(), {name: value for name, value in date.items() if name != "occurrence_id"})
+    registers = {name: (fact.clock, value) for name, value in date.items() if name != "occurrence_id"}
     if date.get("status") == "deleted":
         registers["existence"] = _existence(fact, "deleted")
-        return _occurrence(fact, occurrence_id, registers=registers)
-    return _occurrence(fact, occurrence_id, registers=registers, maxima={"proof": fact.time or 0})
+        return Delta(fact, "occurrence", (occurrence_id,), registers)
+    return Delta(fact, "occurrence", (occurrence_id,), registers, maxima={"proof": fact.time or 0})
 
 
 def listed_dates(subject: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -118,11 +122,19 @@ def listed_dates(subject: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 def _whether(fact: Fact, existence: str) -> list[Delta]:
     dates = _concerned(fact)
     if dates is None:
-        return [room(fact, maxima={"wanted_get": fact.time or 0})]
+        return [_asking(fact)]
     statement = {"existence": _existence(fact, existence)}
+    known = heard(fact, proves=False)
     if dates:
-        return [room(fact), *(_occurrence(fact, each, registers=statement) for each in dates)]
-    return [room(fact, registers={**echo(fact), **statement})]
+        return [Delta(fact, "occurrence", (each,), statement, maxima=known) for each in dates]
+    return [Delta(fact, "room", (), {**echo(fact), **statement}, maxima=known)]
+
+
+def _asking(fact: Fact) -> Delta:
+    """Something about some date changed: only a GET can tell what."""
+    return Delta(
+        fact, "room", (), maxima=heard(fact, proves=False, **({} if fact.time is None else {"wanted_get": fact.time}))
+    )
 
 
 def _concerned(fact: Fact) -> list[str] | None:
@@ -133,10 +145,6 @@ def _concerned(fact: Fact) -> list[str] | None:
     if not dates and fact.payload.get("operation") == "single" and fact.subject.get("type") in SERIES_TYPES:
         return None
     return dates
-
-
-def _occurrence(fact: Fact, occurrence_id: str, **state: Any) -> Delta:
-    return Delta(fact, "occurrence", (occurrence_id,), **state)
 
 
 def _existence(fact: Fact, statement: str) -> Register:

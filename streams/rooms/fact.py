@@ -11,11 +11,9 @@ from typing import Any
 
 import orjson
 
-from schemas.binary import read_long, read_text
-from schemas.codec import HEADER_BYTES, decode, header
-from schemas.errors import BadMessage, DecodeError
-from schemas.records.zoom_events import ZoomEvent
-from zoom.times import epoch_ms, ms_of
+from schemas.errors import BadMessage
+from streams.rooms.wire import Heard
+from zoom.times import epoch_ms
 
 AHEAD_MS = 300_000
 """A time further ahead of its receipt than this is wrong, and would pin a register for ever."""
@@ -25,71 +23,59 @@ IDENTIFIER_CHARS = 255
 NO_TIME = "-" * 13
 """Sorts before every 13-digit time."""
 
-_WEBHOOK_RANK = 1
-_POLL_RANK = 0
-_PRESENT = 2
-"""Avro's mark of the second branch of `["null", ...]`."""
-
 
 class Fact:
     """One event or observation, ready to become pieces of state."""
 
     __slots__ = (
-        "_clocks",
         "account_id",
         "body",
+        "clock",
         "event_id",
-        "happened",
         "is_webhook",
+        "latest",
         "name",
         "payload",
         "rank",
-        "received",
         "room",
         "subject",
         "time",
+        "uuid",
     )
 
-    def __init__(
-        self,
-        *,
-        event_id: str,
-        account_id: str,
-        room: str,
-        name: str,
-        time: int | None,
-        received: int,
-        is_webhook: bool,
-        body: dict[str, Any],
-    ) -> None:
-        """`time` and `received` are milliseconds since the epoch; `room` is a number or `account:<id>`."""
-        self.event_id = event_id
-        self.account_id = account_id
-        self.room = room
-        self.name = name
-        self.happened = time
-        self.received = received
-        self.is_webhook = is_webhook
-        self.rank = _WEBHOOK_RANK if is_webhook else _POLL_RANK
-        self.body = body
-        payload = body.get("payload")
+    def __init__(self, heard: Heard) -> None:
+        """Raises BadMessage where the body is no JSON object or the event's time is ahead of its receipt."""
+        self.event_id = heard.event_id
+        self.account_id = heard.account_id
+        self.room = heard.zoom_id or f"account:{heard.account_id}"
+        """Meeting number, or `account:<id>`."""
+        self.name = heard.name
+        self.is_webhook = heard.source.startswith("webhook")
+        self.rank = "1" if self.is_webhook else "0"
+        self.latest = heard.received + AHEAD_MS
+        """No time of this fact may be later."""
+        self.body = _object(heard.body)
+        payload = self.body.get("payload")
         self.payload: dict[str, Any] = payload if isinstance(payload, dict) else {}
         subject = self.payload.get("object")
         self.subject: dict[str, Any] = subject if isinstance(subject, dict) else {}
-        self.time = self.not_ahead(time, "event_ts") if is_webhook else self._asked(time)
-        self._clocks: dict[int, str] = {}
+        self.uuid = identifier(self.subject.get("uuid"), "uuid")
+        """The run that it concerns; blank where it names none."""
+        happened = self.not_ahead(heard.happened, "event_ts")
+        self.time = happened if self.is_webhook or happened is None else self._as_of(happened)
+        """When it was so, in milliseconds; None where nobody says."""
+        self.clock = f"1{self.time_text()}{self.rank}{self.event_id}"
+        """The clock of what Zoom says of a field itself."""
 
     @property
     def has_number(self) -> bool:
         """Whether it concerns a meeting, and not its account alone."""
         return not self.room.startswith("account:")
 
-    def clock(self, tier: int = 1) -> str:
-        """The clock of this fact's registers."""
-        clock = self._clocks.get(tier)
-        if clock is None:
-            clock = self._clocks[tier] = f"{tier}{self.time_text()}{self.rank}{self.event_id}"
-        return clock
+    @property
+    def echo_clock(self) -> str:
+        """The clock of what this fact merely echoes."""
+        return f"0{self.clock[1:]}"
 
     def ordered_clock(self, order: int) -> str:
         """A clock for registers whose values have an order of their own at equal times."""
@@ -102,13 +88,9 @@ class Fact:
     def at(self, time: int | None) -> Fact:
         """This fact as of another moment, such as the `time_stamp` of an update."""
         moved = copy(self)
-        moved.forget_clocks()
         moved.time = time
+        moved.clock = f"1{moved.time_text()}{self.rank}{self.event_id}"
         return moved
-
-    def forget_clocks(self) -> None:
-        """For a copy that is to have another time."""
-        self._clocks = {}
 
     def own_time(self, value: object, field: str) -> int | None:
         """A time of the body in milliseconds; None where it is blank.
@@ -124,45 +106,18 @@ class Fact:
         Raises:
             BadMessage: it is.
         """
-        if time is not None and time > self.received + AHEAD_MS:
-            raise BadMessage(f"{field}: {time} is more than five minutes ahead of its receipt at {self.received}")
+        if time is not None and time > self.latest:
+            raise BadMessage(f"{field}: {time} is more than five minutes ahead of its receipt")
         return time
 
-    def _asked(self, sent: int | None) -> int | None:
+    def _as_of(self, sent: int) -> int:
         """As of when a poll counts: its sending, by Zoom's clock where that is earlier, less what replicas may lag."""
         observed = self.body.get("observed")
-        sent = self.not_ahead(sent, "sent_at")
-        if sent is None or not isinstance(observed, dict):
-            return sent
-        answered, elapsed = observed.get("date"), observed.get("elapsed_ms")
-        if isinstance(answered, int) and isinstance(elapsed, int):
-            sent = min(sent, answered - elapsed)
+        if isinstance(observed, dict):
+            answered, elapsed = observed.get("date"), observed.get("elapsed_ms")
+            if isinstance(answered, int) and isinstance(elapsed, int):
+                sent = min(sent, answered - elapsed)
         return max(0, sent - POLL_MARGIN_MS)
-
-
-def read_fact(value: bytes) -> Fact:
-    """The fact in a record of `zoom-events`.
-
-    Raises:
-        BadMessage: it cannot be read, its body is no JSON object, or its time is ahead of its receipt.
-    """
-    event_id, account_id, zoom_id, name, time, received, source, text = _read(value)
-    try:
-        body = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise BadMessage(f"body: {error.msg}") from error
-    if not isinstance(body, dict):
-        raise BadMessage("body: not a JSON object")
-    return Fact(
-        event_id=event_id,
-        account_id=account_id,
-        room=zoom_id or f"account:{account_id}",
-        name=name,
-        time=time,
-        received=received,
-        is_webhook=source.startswith("webhook"),
-        body=body,
-    )
 
 
 def identifier(value: object, field: str) -> str:
@@ -178,44 +133,11 @@ def identifier(value: object, field: str) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def _read(value: bytes) -> tuple[str, str, str | None, str, int | None, int, str, bytes]:
-    """The fields of a `ZoomEvent`, times as milliseconds; by hand for today's schema: every event passes here."""
-    if not value.startswith(header(ZoomEvent)):
-        return _read_old(value)
+def _object(text: bytes) -> dict[str, Any]:
     try:
-        event_id, at = read_text(value, HEADER_BYTES)
-        account_id, at = read_text(value, at)
-        zoom_id, at = read_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
-        name, at = read_text(value, at)
-        time, at = read_long(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
-        received, at = read_long(value, at)
-        source, at = read_text(value, at)
-        _, at = read_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
-        length, at = read_long(value, at)
-    except (IndexError, ValueError) as error:
-        raise DecodeError(f"truncated or damaged ZoomEvent: {type(error).__name__}") from error
-    if length != len(value) - at:
-        raise DecodeError("truncated ZoomEvent, or bytes after its end")
-    return event_id, account_id, zoom_id, name, time, received, source, value[at:]
-
-
-def _absent(value: bytes, at: int) -> tuple[None, int]:
-    if value[at]:
-        raise ValueError("no such branch")
-    return None, at + 1
-
-
-def _read_old(value: bytes) -> tuple[str, str, str | None, str, int | None, int, str, bytes]:
-    event = decode(value, ZoomEvent)
-    time = None if event.happened_at is None else ms_of(event.happened_at)
-    received = ms_of(event.received_at)
-    return (
-        event.event_id,
-        event.account_id,
-        event.zoom_id,
-        event.name,
-        time,
-        received,
-        event.source,
-        event.body.encode(),
-    )
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadMessage(f"body: {error.msg}") from error
+    if not isinstance(body, dict):
+        raise BadMessage("body: not a JSON object")
+    return body

@@ -7,20 +7,16 @@ is the offset of the record, so that a reader which keeps the greatest loses not
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 from runtime.topics import ROOM_EVENTS, ZOOM_EVENTS
-from schemas.binary import write_long, write_text
-from schemas.codec import header
 from schemas.errors import BadMessage
-from schemas.ids import output_id_for
-from schemas.records.room_events import RoomEvent
 from schemas.rooms.entry import Entry, decode_entry
 from streams.fold import Folded, Input, Output
 from streams.rooms.delta import Delta
 from streams.rooms.deltas import deltas_of
-from streams.rooms.fact import Fact, read_fact
+from streams.rooms.fact import Fact
 from streams.rooms.lattice import Outcome, join
+from streams.rooms.wire import RoomEvents, read_heard
 
 
 class RoomsFold:
@@ -35,20 +31,21 @@ class RoomsFold:
         Raises:
             BadMessage: it cannot be read, lies under another key than its room's, or is from the future.
         """
-        fact = read_fact(record.value)
+        heard = read_heard(record.value)
+        fact = Fact(heard)
         if record.key != fact.room:
             raise BadMessage(f"key: {record.key!r}, but the event is about {fact.room!r}")
-        shared = _shared(fact, generation=generation, revision=record.offset)
+        events = RoomEvents(heard, generation=generation, revision=record.offset)
         entries: dict[str, Entry] = {}
         outputs: list[Output] = []
         outcomes: list[Outcome] = []
         for delta in _distinct(deltas_of(fact)):
-            entry, outcome = _joined(read(delta.key), delta)
-            entries[delta.key] = entry
+            identity = delta.identity
+            entry, outcome = _joined(read(identity.key), delta)
+            entries[identity.key] = entry
             outcomes.append(outcome)
-            value = _event(fact, shared, delta, entry, outcome)
-            outputs.append(Output(topic=ROOM_EVENTS, key=record.key, value=value))
-        return Folded(outcome=_whole(outcomes), entries=entries, outputs=tuple(outputs))
+            outputs.append(Output(ROOM_EVENTS, record.key, events.event(identity, outcome, entry.encode())))
+        return Folded(_whole(outcomes), entries, tuple(outputs))
 
     def encode(self, entry: Entry) -> bytes:
         """The entry in single-object encoding; equal entries give equal bytes."""
@@ -67,11 +64,11 @@ def _joined(state: Entry | None, delta: Delta) -> tuple[Entry, Outcome]:
 
 def _distinct(deltas: list[Delta]) -> list[Delta]:
     """One delta for each entry: a list of dates or files may name one twice."""
-    if len({delta.key for delta in deltas}) == len(deltas):
+    if len(deltas) == 1 or len({delta.identity.key for delta in deltas}) == len(deltas):
         return deltas
     by_key: dict[str, Delta] = {}
     for delta in deltas:
-        first = by_key.setdefault(delta.key, delta)
+        first = by_key.setdefault(delta.identity.key, delta)
         if first is not delta:
             first.add(join(first.as_entry(), delta.registers, delta.points, delta.maxima)[0])
     return list(by_key.values())
@@ -82,39 +79,3 @@ def _whole(outcomes: list[Outcome]) -> Outcome:
     if "applied" in outcomes or not outcomes:
         return "applied"
     return outcomes[0]
-
-
-def _shared(fact: Fact, *, generation: int, revision: int) -> bytes:
-    """What the outputs of one fact have in common, from `cause_id` to `revision`."""
-    happened = b"\0" if fact.happened is None else b"\2" + write_long(fact.happened)
-    texts = map(write_text, (fact.event_id, fact.account_id, fact.room, fact.name))
-    return b"".join((*texts, happened, write_long(generation), write_long(revision)))
-
-
-def _event(fact: Fact, shared: bytes, delta: Delta, entry: Entry, outcome: Outcome) -> bytes:
-    """The `RoomEvent` of one entry in single-object encoding; a test holds it to the codec's."""
-    state = entry.encode()
-    return b"".join(
-        (
-            _header(),
-            write_text(output_id_for(fact.event_id, delta.key)),
-            shared,
-            _OUTCOMES[outcome],
-            write_text(delta.identity[2]),
-            write_text(delta.key),
-            write_long(len(state)),
-            state,
-        )
-    )
-
-
-@cache
-def _header() -> bytes:
-    return header(RoomEvent)
-
-
-_OUTCOMES: dict[Outcome, bytes] = {
-    "applied": write_text("applied"),
-    "overtaken": write_text("overtaken"),
-    "repeated": write_text("repeated"),
-}

@@ -5,12 +5,12 @@ Commutative, associative and idempotent; the top is *expired*, which swallows ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import orjson
 
-from schemas.rooms.entry import Entry, Maxima, Point, Points, Registers
+from schemas.rooms.entry import NOTHING, Entry, Maxima, Point, Points, Registers
 
 Outcome = Literal["applied", "overtaken", "repeated"]
 
@@ -36,7 +36,7 @@ def join(state: Entry, registers: Registers, points: Points, maxima: Maxima) -> 
     joined_maxima, lost_maxima = _join_maxima(state.maxima, maxima) if maxima else (None, False)
     if joined_registers is None and joined_points is None and joined_maxima is None:
         return state, "overtaken" if lost_registers or lost_points or lost_maxima else "repeated"
-    return state.with_changes(registers=joined_registers, points=joined_points, maxima=joined_maxima), "applied"
+    return state.with_changes(joined_registers, joined_points, joined_maxima), "applied"
 
 
 def newest(name: str, members: Iterable[Point]) -> tuple[Point, ...]:
@@ -77,9 +77,9 @@ def _join_points(state: Points, points: Points) -> tuple[Points | None, bool]:
     lost = False
     for name, members in points.items():
         present = state.get(name, ())
-        if all(member in present for member in members):
+        if present and all(member in present for member in members):
             continue
-        kept = newest(name, {*present, *members})
+        kept = newest(name, {*present, *members}) if present else members
         if kept == present:
             lost = True
             continue
@@ -105,8 +105,7 @@ def _join_maxima(state: Maxima, maxima: Maxima) -> tuple[Maxima | None, bool]:
 
 def _join_expired(state: Entry, maxima: Maxima) -> tuple[Entry, Outcome]:
     """A stub: when it expired, and nothing else."""
-    nothing: Mapping[str, Any] = {}
     at = max(state.maxima.get(EXPIRED, 0), maxima.get(EXPIRED, 0))
     if state.maxima == {EXPIRED: at}:
         return state, "repeated" if maxima == {EXPIRED: at} else "overtaken"
-    return state.with_changes(registers=nothing, points=nothing, maxima={EXPIRED: at}), "applied"
+    return state.with_changes(NOTHING, NOTHING, {EXPIRED: at}), "applied"

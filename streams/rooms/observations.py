@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schemas.rooms.entry import Register
-from streams.rooms.delta import Delta, heard, registers_at, room
+from streams.rooms.delta import Delta, heard, registers_of
 from streams.rooms.existence import SERIES_TYPES, details, listed_dates, present
 from streams.rooms.fact import Fact, identifier
 from streams.rooms.lattice import GONE
 from streams.rooms.participants import participant_of
 from streams.rooms.registrations import ORDER, registrant
-from streams.rooms.runs import BY_PAST_MEETING, end_evidence, run_uuid, start_evidence
+from streams.rooms.runs import BY_PAST_MEETING, end_evidence, start_evidence
 from zoom.observations import PREFIX
 
 MEETING_NOT_FOUND = 3001
@@ -25,24 +24,24 @@ AGENDA_CUT_CHARS = 250
 """Lists cut the agenda here."""
 OK_STATUSES = (200, 201)
 
-_ROW = {
-    "name": "name",
-    "user_email": "email",
-    "participant_user_id": "user",
-    "id": "user",
-    "registrant_id": "registrant_id",
-    "customer_key": "customer_key",
-    "bo_mtg_id": "breakout_meeting_id",
-}
+_ROW = (
+    ("name", "name"),
+    ("user_email", "email"),
+    ("participant_user_id", "user"),
+    ("id", "user"),
+    ("registrant_id", "registrant_id"),
+    ("customer_key", "customer_key"),
+    ("bo_mtg_id", "breakout_meeting_id"),
+)
 _ROW_TOKENS = ("registrant_id", "id", "customer_key", "user_email", "name")
 """What stands in for the `user_id` of a row, the best first."""
-_PAST = {
-    "topic": "topic",
-    "type": "type",
-    "host_id": "host_id",
-    "user_email": "host_email",
-    "participants_count": "participants_reported",
-}
+_PAST = (
+    ("topic", "topic"),
+    ("type", "type"),
+    ("host_id", "host_id"),
+    ("user_email", "host_email"),
+    ("participants_count", "participants_reported"),
+)
 
 
 def meeting(fact: Fact) -> list[Delta]:
@@ -50,20 +49,19 @@ def meeting(fact: Fact) -> list[Delta]:
     if _is(fact, 404) and _observed(fact).get("code", MEETING_NOT_FOUND) == MEETING_NOT_FOUND and fact.time is not None:
         return [Delta(fact, "room", (), points={GONE: ((fact.time, ""),)}, maxima={"asked": fact.time})]
     if not _is(fact, *OK_STATUSES):
-        return [room(fact, maxima={"asked": fact.time or 0})]
+        return [Delta(fact, "room", (), maxima={"asked": fact.time or 0})]
     registers = details(fact, {name: value for name, value in fact.subject.items() if name != "status"})
     status = fact.subject.get("status")
-    registers.update(registers_at(fact.clock(), {} if status is None else {"live_status": status}))
-    seen = {"asked": fact.time or 0, "got": fact.time or 0}
+    if status is not None:
+        registers["live_status"] = (fact.clock, status)
+    seen = heard(fact, proves=True, asked=fact.time or 0, got=fact.time or 0)
     if _observed(fact).get("every_occurrence"):
         seen["dates_listed"] = fact.time or 0
     running = (
-        [Delta(fact, "instance", (run_uuid(fact),), maxima={"started": 1})]
-        if status == "started" and run_uuid(fact)
-        else []
+        [Delta(fact, "instance", (fact.uuid,), maxima={"started": 1})] if status == "started" and fact.uuid else []
     )
     dates = [present(fact, date) for date in listed_dates(fact.subject)]
-    return [room(fact, registers=registers, maxima=seen, proves=True), *running, *dates]
+    return [Delta(fact, "room", (), registers, maxima=seen), *running, *dates]
 
 
 def listed_meeting(fact: Fact) -> list[Delta]:
@@ -73,42 +71,39 @@ def listed_meeting(fact: Fact) -> list[Delta]:
         fields.pop("start_time", None)
     if len(str(fields.get("agenda", ""))) >= AGENDA_CUT_CHARS:
         fields.pop("agenda")
-    return [room(fact, registers=details(fact, fields), proves=True)]
+    return [Delta(fact, "room", (), details(fact, fields), maxima=heard(fact, proves=True))]
 
 
 def past_meeting(fact: Fact) -> list[Delta]:
     """GET of a past meeting; it has no end while the run goes on, and a 404 says nothing."""
-    uuid = run_uuid(fact)
     if not _is(fact, *OK_STATUSES):
-        return [Delta(fact, "instance", (uuid,))]
+        return [Delta(fact, "instance", (fact.uuid,))]
     registers = start_evidence(fact.own_time(fact.subject.get("start_time"), "start_time"), BY_PAST_MEETING)
     end = fact.own_time(fact.subject.get("end_time"), "end_time")
     registers.update(end_evidence(fact, end))
-    registers.update(registers_at(fact.clock(), heard(fact.subject, _PAST)))
-    return [
-        Delta(fact, "instance", (uuid,), registers=registers, maxima={"started": 1} if end is None else {"ended": 1})
-    ]
+    registers.update(registers_of(fact.clock, fact.subject, _PAST))
+    return [Delta(fact, "instance", (fact.uuid,), registers, maxima={"started": 1} if end is None else {"ended": 1})]
 
 
 def past_instance(fact: Fact) -> list[Delta]:
     """One item of the list of runs."""
     registers = start_evidence(fact.own_time(fact.subject.get("start_time"), "start_time"), BY_PAST_MEETING)
-    return [Delta(fact, "instance", (run_uuid(fact),), registers=registers, maxima={"started": 1})]
+    return [Delta(fact, "instance", (fact.uuid,), registers, maxima={"started": 1})]
 
 
 def participant_row(fact: Fact) -> list[Delta]:
     """One row of a page of participants: with a `user_id` a row of that connection, else an entry of its own."""
     row = participant_of(fact)
-    registers: dict[str, Register] = registers_at(fact.clock(), heard(row, _ROW))
+    registers = registers_of(fact.clock, row, _ROW)
     join = fact.own_time(row.get("join_time"), "join_time")
     leave = fact.own_time(row.get("leave_time"), "leave_time")
     waited = row.get("status") == "in_waiting_room"
     points = {} if join is None or waited else {"rows": ((join, "" if leave is None else f"{leave:013d}"),)}
     user_id = identifier(row.get("user_id"), "user_id")
     if user_id:
-        return [Delta(fact, "connection", (run_uuid(fact), user_id), registers=registers, points=points)]
-    parts = (run_uuid(fact), _token(row), "" if join is None else f"{join:013d}")
-    return [Delta(fact, "report", parts, registers=registers, points=points)]
+        return [Delta(fact, "connection", (fact.uuid, user_id), registers, points=points)]
+    parts = (fact.uuid, _token(row), "" if join is None else f"{join:013d}")
+    return [Delta(fact, "report", parts, registers, points=points)]
 
 
 def registrant_row(fact: Fact) -> list[Delta]:
@@ -128,7 +123,7 @@ def is_complete(fact: Fact) -> bool:
     if fact.name == f"{PREFIX}registrant":
         found = fact.subject.get("registrant")
         return isinstance(found, dict) and bool(found.get("registrant_id") or found.get("id"))
-    return fact.name in {f"{PREFIX}meeting", f"{PREFIX}listed_meeting"} or bool(run_uuid(fact))
+    return fact.name in {f"{PREFIX}meeting", f"{PREFIX}listed_meeting"} or bool(fact.uuid)
 
 
 def _token(row: Mapping[str, Any]) -> str:

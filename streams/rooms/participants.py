@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schemas.rooms.entry import Points, Register
-from streams.rooms.delta import Delta, heard, registers_at, room
+from schemas.rooms.entry import NOTHING
+from streams.rooms.delta import Delta, heard, registers_of
 from streams.rooms.fact import Fact, identifier
-from streams.rooms.runs import run_uuid, witnessed
+from streams.rooms.runs import BY_PARTICIPANT, start_register
 
-IDENTITY = {
-    "user_name": "name",
-    "email": "email",
-    "participant_user_id": "user",
-    "id": "user",
-    "participant_uuid": "participant_uuid",
-    "registrant_id": "registrant_id",
-    "customer_key": "customer_key",
-    "phone_number": "phone_number",
-    "parent_user_id": "parent_user_id",
-    "bind_user_id": "bind_user_id",
-    "leave_reason": "leave_reason",
-    "new_role": "role",
-}
+IDENTITY = (
+    ("user_name", "name"),
+    ("email", "email"),
+    ("participant_user_id", "user"),
+    ("id", "user"),
+    ("participant_uuid", "participant_uuid"),
+    ("registrant_id", "registrant_id"),
+    ("customer_key", "customer_key"),
+    ("phone_number", "phone_number"),
+    ("parent_user_id", "parent_user_id"),
+    ("bind_user_id", "bind_user_id"),
+    ("leave_reason", "leave_reason"),
+    ("new_role", "role"),
+)
 """Fields of a participant and their registers; `id` comes after the `participant_user_id` that replaces it and wins."""
 FALLBACKS = ("participant_uuid", "registrant_id", "id", "customer_key", "user_name")
 """What stands in for a `user_id`, the best first."""
@@ -107,44 +107,46 @@ def participant_of(fact: Fact) -> Mapping[str, Any]:
 
 
 def _inside(fact: Fact, points: str, time_field: str) -> list[Delta]:
-    return [_connection(fact, points, time_field), witnessed(fact), room(fact, proves=True)]
+    """An event from within a run: it proves that the run started, and says when."""
+    start = fact.own_time(fact.subject.get("start_time"), "start_time")
+    connection = _connection(fact, points, time_field, heard(fact, proves=True, started=1))
+    if start is not None:
+        connection.registers = {**connection.registers, "run_started_at": start_register(start, BY_PARTICIPANT)}
+    return [connection]
 
 
 def _outside(fact: Fact, points: str, time_field: str) -> list[Delta]:
-    return [_connection(fact, points, time_field), room(fact, proves=True)]
+    return [_connection(fact, points, time_field, heard(fact, proves=True))]
 
 
-def _connection(fact: Fact, points: str, time_field: str) -> Delta:
+def _connection(fact: Fact, points: str, time_field: str, maxima: dict[str, int]) -> Delta:
     participant = participant_of(fact)
-    time = fact.own_time(participant.get(time_field), time_field) if time_field else None
-    assumed = {"time_assumed": 1} if time is None and time_field and points else {}
-    breakout = identifier(fact.subject.get("breakout_room_uuid"), "breakout_room_uuid")
-    at = fact.time if time is None else time
+    time = fact.own_time(participant.get(time_field), time_field)
+    if time is None:
+        time = fact.time
+        if points and time_field:
+            maxima["time_assumed"] = 1
+    member = () if time is None else ((time, identifier(fact.subject.get("breakout_room_uuid"), "breakout_room_uuid")),)
     return Delta(
         fact,
         "connection",
-        (run_uuid(fact), connection_id(participant, fact.event_id)),
-        registers=_identified(fact, participant),
-        points={points: ((at, breakout),)} if points and at is not None else {},
-        maxima=assumed,
+        (fact.uuid, connection_id(participant, fact.event_id)),
+        registers_of(fact.clock, participant, IDENTITY),
+        points={points: member} if points and member else NOTHING,
+        maxima=maxima,
     )
 
 
-def _identified(fact: Fact, participant: Mapping[str, Any]) -> dict[str, Register]:
-    return registers_at(fact.clock(), heard(participant, IDENTITY))
-
-
 def _sharing(fact: Fact, points: str) -> list[Delta]:
-    participant = participant_of(fact)
-    details = participant.get("sharing_details")
-    shared = details if isinstance(details, dict) else {}
+    [connection] = _inside(fact, "", "")
+    details = participant_of(fact).get("sharing_details")
+    shared: Mapping[str, Any] = details if isinstance(details, dict) else {}
     time = fact.own_time(shared.get("date_time"), "sharing_details.date_time")
     at = fact.time if time is None else time
     content = shared.get("content")
-    members: Points = {} if at is None else {points: ((at, content if isinstance(content, str) else ""),)}
-    parts = (run_uuid(fact), connection_id(participant, fact.event_id))
-    connection = Delta(fact, "connection", parts, registers=_identified(fact, participant), points=members)
-    return [connection, witnessed(fact), room(fact, proves=True)]
+    if at is not None:
+        connection.points = {points: ((at, content if isinstance(content, str) else ""),)}
+    return [connection]
 
 
 HANDLERS: Mapping[str, Callable[[Fact], list[Delta]]] = {

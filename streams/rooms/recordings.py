@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from schemas.rooms.entry import Register
-from streams.rooms.delta import Delta, heard, registers_at, room
+from streams.rooms.delta import Delta, heard, registers_but, registers_of
 from streams.rooms.fact import Fact, identifier
-from streams.rooms.runs import run_uuid
 
-_OF_ALL_FILES = {
-    "share_url": "share_url",
-    "total_size": "recordings_bytes",
-    "recording_count": "recordings",
-    "auto_delete_date": "recordings_deleted_on",
-}
+_OF_ALL_FILES = (
+    ("share_url", "share_url"),
+    ("total_size", "recordings_bytes"),
+    ("recording_count", "recordings"),
+    ("auto_delete_date", "recordings_deleted_on"),
+)
+_FILE_APART = frozenset({"id", "meeting_id"})
 
 
 def recording(fact: Fact) -> list[Delta]:
@@ -27,28 +26,24 @@ def recording(fact: Fact) -> list[Delta]:
     own = fact.own_time(file.get(field), f"recording_file.{field}")
     at = fact.time if own is None else own
     points = {} if at is None else {"recording": ((at, what),)}
-    return [Delta(fact, "instance", (run_uuid(fact),), points=points), room(fact)]
+    return [Delta(fact, "instance", (fact.uuid,), points=points, maxima=heard(fact, proves=False))]
 
 
 def recording_completed(fact: Fact) -> list[Delta]:
     """`recording.completed`: the files, and what they have in common."""
-    uuid = run_uuid(fact)
-    registers = registers_at(fact.clock(), heard(fact.subject, _OF_ALL_FILES))
-    files = [_file(fact, uuid, file) for file in _files(fact.subject)]
-    return [*files, Delta(fact, "instance", (uuid,), registers=registers), room(fact)]
+    registers = registers_of(fact.clock, fact.subject, _OF_ALL_FILES)
+    files = [_file(fact, file) for file in _files(fact.subject)]
+    return [*files, Delta(fact, "instance", (fact.uuid,), registers, maxima=heard(fact, proves=False))]
 
 
-def _file(fact: Fact, uuid: str, file: Mapping[str, Any]) -> Delta:
-    fields = {
-        name: value for name, value in file.items() if name not in {"id", "meeting_id"} and value not in ("", None)
-    }
-    registers: dict[str, Register] = registers_at(fact.clock(), fields)
+def _file(fact: Fact, file: Mapping[str, Any]) -> Delta:
+    registers = registers_but(fact.clock, file, _FILE_APART)
     completed = {"completed": 1} if file.get("status") == "completed" else {}
     return Delta(
         fact,
         "recording",
-        (uuid, identifier(file.get("id"), "recording_files.id")),
-        registers=registers,
+        (fact.uuid, identifier(file.get("id"), "recording_files.id")),
+        registers,
         maxima=completed,
     )
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from schemas.rooms.entry import Register
-from streams.rooms.delta import Delta, registers_at, room
-from streams.rooms.existence import echo, listed_dates
+from streams.rooms.delta import Delta, heard, registers_but
+from streams.rooms.existence import listed_dates
 from streams.rooms.fact import Fact, identifier
 
 ORDER = {"pending": 1, "approved": 2, "denied": 3, "cancelled": 4}
 """Which status wins at equal times."""
+_APART = frozenset({"id", "registrant_id", "status"})
 
 
 def registration_created(fact: Fact) -> list[Delta]:
@@ -37,15 +37,10 @@ def registration_cancelled(fact: Fact) -> list[Delta]:
 
 def registrant(fact: Fact, who: Mapping[str, Any], *, registrant_id: str, status: str) -> Delta:
     """What a fact says of one registrant; a blank is absent."""
-    fields = {
-        name: value
-        for name, value in who.items()
-        if name not in {"id", "registrant_id", "status"} and value not in ("", None)
-    }
-    registers: dict[str, Register] = registers_at(fact.clock(), fields)
+    registers = registers_but(fact.clock, who, _APART)
     if status in ORDER:
         registers["status"] = (fact.ordered_clock(ORDER[status]), status)
-    return Delta(fact, "registrant", (registrant_id,), registers=registers)
+    return Delta(fact, "registrant", (registrant_id,), registers, maxima=heard(fact, proves=True))
 
 
 def registrant_id_of(fact: Fact) -> str:
@@ -58,8 +53,7 @@ def _registration(fact: Fact, status: str) -> list[Delta]:
     dates = [identifier(date.get("occurrence_id"), "occurrence_id") for date in listed_dates(fact.subject)]
     if dates:
         who["occurrence_ids"] = dates
-    entry = registrant(fact, who, registrant_id=registrant_id_of(fact), status=status)
-    return [entry, room(fact, registers=echo(fact), proves=True)]
+    return [registrant(fact, who, registrant_id=registrant_id_of(fact), status=status)]
 
 
 def _registrant(fact: Fact) -> Mapping[str, Any]:
