@@ -94,7 +94,7 @@ CREATE TABLE parked (
     scope           text NOT NULL,                      -- account, creates, host
     host            text NOT NULL DEFAULT '',
     since_at        timestamptz NOT NULL,
-    until_at        timestamptz NOT NULL,               -- infinity when an operator paused it
+    until_at        timestamptz NOT NULL,               -- the year 9999 when an operator paused it
     reason          text NOT NULL,
     PRIMARY KEY (account_id, scope, host)
 );

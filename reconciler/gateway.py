@@ -1,0 +1,64 @@
+"""The way to Zoom as the settings describe it: which accounts have one, and the client that serves them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx
+
+from runtime.clock import Clock
+from runtime.randomness import Random
+from runtime.settings import Account, Settings
+from schemas.errors import Misconfigured
+from zoom.client.client import Tries, ZoomClient
+from zoom.client.tokens import App, ProcessTokens, TokenCall
+
+MOST_CONNECTIONS = 64
+
+
+def apps_of(settings: Settings) -> Mapping[str, App]:
+    """The app of each account whose gateway is switched on.
+
+    Raises:
+        Misconfigured: such an account has no credentials.
+    """
+    return {account.account_id: _app(account) for account in settings.accounts if account.gateway}
+
+
+def tracking_fields_of(settings: Settings) -> Mapping[str, str | None]:
+    """Each account's tracking field for provider keys."""
+    return {account.account_id: account.tracking_field for account in settings.accounts}
+
+
+@asynccontextmanager
+async def zoom_client(
+    settings: Settings, apps: Mapping[str, App], *, clock: Clock, random: Random
+) -> AsyncIterator[ZoomClient]:
+    """A client of these apps."""
+    rooms = settings.rooms
+    first, limit = rooms.call_backoff_seconds
+    tries = Tries(
+        most=rooms.call_attempts,
+        first_seconds=first,
+        limit_seconds=limit,
+        call_seconds=rooms.call_timeout_seconds,
+    )
+    limits = httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS)
+    async with httpx.AsyncClient(limits=limits) as http:
+        tokens = ProcessTokens(TokenCall(http, clock=clock, timeout_seconds=tries.call_seconds), clock=clock)
+        yield ZoomClient(apps, http=http, tokens=tokens, clock=clock, uniform=random.uniform, tries=tries)
+
+
+def _app(account: Account) -> App:
+    if account.client_id is None or account.client_secret is None:
+        raise Misconfigured(
+            f"ROOMKEEPER_ACCOUNTS: account {account.account_id} has a gateway but no client_id and client_secret"
+        )
+    return App(
+        account_id=account.account_id,
+        client_id=account.client_id,
+        client_secret=account.client_secret.get_secret_value(),
+        token_url=account.token_url,
+        api_url=account.api_url,
+    )

@@ -1,0 +1,197 @@
+-- name: claim_requests
+-- Takes due rows under a lease with a fresh epoch, oldest first, none while an earlier row of its meeting exists. Removals
+-- of second rooms neither wait nor hold others up. A row whose lease ran out in the middle of a call is of unknown
+-- outcome from now on; one that was settled and is still here counts as retried.
+WITH due AS (
+    SELECT r.account_id, r.provider_key
+    FROM room_requests AS r
+    WHERE r.due_at <= %(now)s
+      AND r.account_id = ANY(%(accounts)s::text[])
+      AND (r.action = 'remove' OR NOT EXISTS (
+          SELECT FROM room_requests AS earlier
+          WHERE earlier.account_id = r.account_id AND earlier.meeting_id = r.meeting_id
+            AND earlier.n < r.n AND earlier.action <> 'remove'
+      ))
+      AND NOT EXISTS (
+          SELECT FROM parked AS p
+          WHERE p.account_id = r.account_id AND p.until_at > %(now)s
+            AND (p.scope = 'account'
+                 OR (p.scope = 'creates' AND r.action = 'create')
+                 OR (p.scope = 'host' AND p.host = r.host AND r.action IN ('create', 'update')))
+      )
+    ORDER BY r.due_at
+    LIMIT %(rows)s
+    FOR UPDATE OF r SKIP LOCKED
+),
+claimed AS (
+    UPDATE room_requests AS r SET
+        epoch = nextval('room_request_epochs'),
+        leased_by = %(worker)s,
+        due_at = %(lease_end)s,
+        retried = r.retried OR r.settled_at IS NOT NULL,
+        settled_at = NULL,
+        unknown_at = CASE
+            WHEN r.leased_by IS NOT NULL AND r.started_at IS NOT NULL THEN %(now)s
+            WHEN r.retried OR r.settled_at IS NOT NULL THEN coalesce(r.unknown_at, %(now)s)
+            ELSE r.unknown_at
+        END,
+        looks = CASE WHEN r.leased_by IS NOT NULL AND r.started_at IS NOT NULL THEN 0 ELSE r.looks END
+    FROM due
+    WHERE r.account_id = due.account_id AND r.provider_key = due.provider_key
+    RETURNING r.*
+),
+doubted AS (
+    -- Calls of an earlier claim may be under way: the room is read back until they cannot be any more.
+    INSERT INTO unsure_meetings AS stored (account_id, meeting_id, since_at, until_at, due_at)
+    SELECT DISTINCT c.account_id, c.meeting_id, %(now)s::timestamptz, %(unsure_until)s::timestamptz, %(now)s::timestamptz
+    FROM claimed AS c
+    WHERE c.started_at IS NOT NULL OR c.retried
+    ON CONFLICT (account_id, meeting_id) DO UPDATE SET until_at = greatest(stored.until_at, excluded.until_at)
+)
+SELECT c.*, m.state
+FROM claimed AS c
+JOIN meetings AS m USING (account_id, meeting_id)
+ORDER BY c.n;
+
+-- name: claim_unavailable
+-- Takes rows of accounts without a gateway that have not been told so yet. No lease holds them: nobody will call.
+WITH due AS (
+    SELECT r.account_id, r.provider_key
+    FROM room_requests AS r
+    WHERE r.due_at <= %(now)s
+      AND NOT r.account_id = ANY(%(accounts)s::text[])
+      AND r.outcome IS DISTINCT FROM 'provider_unavailable'
+    ORDER BY r.due_at
+    LIMIT %(rows)s
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE room_requests AS r SET
+    epoch = nextval('room_request_epochs'), leased_by = %(worker)s, due_at = %(lease_end)s
+FROM due
+WHERE r.account_id = due.account_id AND r.provider_key = due.provider_key
+RETURNING r.*, ''::bytea AS state;
+
+-- name: start_request
+-- Marks that a call is about to be made, where the claim still holds; nothing otherwise. The lease begins anew.
+UPDATE room_requests SET
+    started_at = coalesce(started_at, %(now)s),
+    started_epoch = coalesce(started_epoch, epoch),
+    attempts = attempts + %(counted)s,
+    due_at = %(lease_end)s
+WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s
+RETURNING attempts;
+
+-- name: hold_request
+-- Whether the claim still holds.
+SELECT attempts FROM room_requests
+WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s;
+
+-- name: renew_leases
+-- Prolongs leases that are still held; a row that somebody has locked is left for the next time.
+WITH held AS (
+    SELECT r.account_id, r.provider_key
+    FROM room_requests AS r
+    JOIN unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[])
+        AS mine (account_id, provider_key, epoch)
+        ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
+    WHERE r.settled_at IS NULL AND r.leased_by IS NOT NULL
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE room_requests AS r SET due_at = %(lease_end)s
+FROM held
+WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key;
+
+-- name: settle_request
+-- Notes that the outcome is in Kafka. The row goes when the outcome is answered; should that never be, it is due again.
+UPDATE room_requests SET
+    settled_at = %(now)s, due_at = %(again_at)s, leased_by = NULL,
+    outcome = %(outcome)s, error_code = %(error_code)s, error_message = %(error_message)s
+WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s
+RETURNING epoch;
+
+-- name: keep_request
+-- Gives the row back to be tried again later. A call that had no effect leaves it as if it had never been made.
+UPDATE room_requests SET
+    due_at = %(due_at)s, leased_by = NULL,
+    outcome = %(outcome)s, error_code = %(error_code)s, error_message = %(error_message)s,
+    attempts = greatest(attempts + %(attempts)s, 0),
+    looks = %(looks)s,
+    unknown_at = coalesce(%(unknown_at)s::timestamptz, unknown_at),
+    started_at = CASE WHEN %(harmless)s AND started_epoch = epoch THEN NULL ELSE started_at END,
+    started_epoch = CASE WHEN %(harmless)s AND started_epoch = epoch THEN NULL ELSE started_epoch END
+WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s
+RETURNING epoch;
+
+-- name: announced_rooms
+-- Rooms that webhooks announced under a topic since a moment and that are no meeting's: one may carry a key.
+SELECT r.zoom_id
+FROM rooms AS r
+WHERE r.account_id = %(account_id)s AND r.topic = %(topic)s AND r.last_seen_event_at >= %(since_at)s
+  AND NOT EXISTS (
+      SELECT FROM meetings AS m WHERE m.account_id = r.account_id AND m.zoom_id = r.zoom_id
+  )
+ORDER BY r.last_seen_event_at DESC
+LIMIT 20;
+
+-- name: find_state
+-- A meeting, whole.
+SELECT state FROM meetings WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s;
+
+-- name: park
+-- Calls nobody for a while; the longer of two reasons holds.
+INSERT INTO parked AS stored (account_id, scope, host, since_at, until_at, reason)
+VALUES (%(account_id)s, %(scope)s, %(host)s, %(now)s, %(until_at)s, %(reason)s)
+ON CONFLICT (account_id, scope, host) DO UPDATE SET
+    until_at = greatest(stored.until_at, excluded.until_at),
+    reason = CASE WHEN excluded.until_at > stored.until_at THEN excluded.reason ELSE stored.reason END;
+
+-- name: doubt_meeting
+-- A room whose details nobody saw after the last call is read back for a while.
+INSERT INTO unsure_meetings AS stored (account_id, meeting_id, since_at, until_at, due_at)
+VALUES (%(account_id)s, %(meeting_id)s, %(now)s, %(until_at)s, %(now)s)
+ON CONFLICT (account_id, meeting_id) DO UPDATE SET until_at = greatest(stored.until_at, excluded.until_at);
+
+-- name: listen
+-- The projector tells here that there may be work.
+LISTEN roomkeeper_room_requests;
+
+-- name: list_requests
+-- Requests with their condition, those that are due first.
+SELECT r.account_id, r.meeting_id, r.provider_key, r.action, r.host, r.zoom_id, r.added_at, r.due_at, r.attempts,
+       r.outcome, r.error_code, r.error_message, r.leased_by,
+       CASE
+           WHEN r.settled_at IS NOT NULL THEN 'settled'
+           WHEN r.leased_by IS NOT NULL THEN 'leased'
+           WHEN r.unknown_at IS NOT NULL THEN 'unknown'
+           ELSE 'waiting'
+       END AS condition
+FROM room_requests AS r
+WHERE (%(account_id)s::text IS NULL OR r.account_id = %(account_id)s)
+  AND (%(meeting_id)s::uuid IS NULL OR r.meeting_id = %(meeting_id)s)
+ORDER BY r.due_at, r.n
+LIMIT %(rows)s;
+
+-- name: find_meetings
+-- Meetings with this id, of whichever account.
+SELECT account_id, state FROM meetings WHERE meeting_id::text = %(meeting_id)s;
+
+-- name: hurry_requests
+-- Makes a meeting's waiting requests due now; those in hand are left alone.
+UPDATE room_requests SET due_at = least(due_at, %(now)s)
+WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s AND leased_by IS NULL AND settled_at IS NULL
+RETURNING provider_key;
+
+-- name: pause_account
+-- Lets nobody claim requests of an account, or its creates, until it is resumed.
+INSERT INTO parked AS stored (account_id, scope, host, since_at, until_at, reason)
+VALUES (%(account_id)s, %(scope)s, '', %(now)s, '9999-12-31Z', %(reason)s)
+ON CONFLICT (account_id, scope, host) DO UPDATE SET until_at = excluded.until_at, reason = excluded.reason;
+
+-- name: resume_account
+-- Lifts whatever keeps requests of an account from being claimed.
+DELETE FROM parked WHERE account_id = %(account_id)s RETURNING scope;
+
+-- name: note_verb
+-- An operator's deed.
+INSERT INTO audit (at, actor, verb, target, reason)
+VALUES (%(now)s, %(actor)s, %(verb)s, %(target)s, %(reason)s);

@@ -1,0 +1,201 @@
+"""The queue of room requests in PostgreSQL: claims, leases, epochs, settlement.
+
+Guarantees: a row is in one claim at a time, and each claim has an epoch that no other ever had; whatever is written or
+asked under an epoch counts only while that epoch is the row's. Every claim is committed before its rows are returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from reconciler.rooms.results import Concluded, Kept, Park
+from runtime.clock import Clock
+from runtime.postgres import AsyncDatabase
+from runtime.queries import queries
+from runtime.settings import RoomSettings
+from schemas.codec import decode
+from schemas.ids import AccountId, MeetingId, ProviderKey, ZoomId
+from schemas.records.meeting_events import MeetingState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A claimed row."""
+
+    account_id: AccountId
+    meeting_id: MeetingId
+    provider_key: ProviderKey
+    action: str
+    n: int
+    host: str
+    zoom_id: ZoomId | None
+    epoch: int
+    attempts: int
+    looks: int
+    started_at: datetime | None
+    unknown_at: datetime | None
+    retried: bool
+
+    @property
+    def may_have_acted(self) -> bool:
+        """Whether a call of an earlier claim may have had its effect."""
+        return self.started_at is not None or self.retried
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """A row with the meeting as it was when it was claimed."""
+
+    request: Request
+    meeting: MeetingState
+
+
+class Queue:
+    """One worker's view of the queue."""
+
+    def __init__(self, database: AsyncDatabase, *, worker: str, clock: Clock, settings: RoomSettings) -> None:
+        """`worker` names the process to operators; epochs, not names, decide who holds what."""
+        self._database = database
+        self._worker = worker
+        self._clock = clock
+        self._settings = settings
+
+    async def claim(self, accounts: Sequence[str], *, rows: int) -> list[Claimed]:
+        """Due rows of these accounts, at most so many, under a fresh lease."""
+        now = self._clock.now()
+        found = await self._many(
+            "claim_requests",
+            now=now,
+            accounts=list(accounts),
+            rows=rows,
+            worker=self._worker,
+            lease_end=self._lease_end(now),
+            unsure_until=now + timedelta(seconds=self._settings.unsure_seconds),
+        )
+        return [Claimed(request=_request(row), meeting=decode(bytes(row["state"]), MeetingState)) for row in found]
+
+    async def claim_unavailable(self, accounts: Sequence[str], *, rows: int) -> list[Request]:
+        """Due rows of all accounts but these, which have not been told yet that nobody will call."""
+        now = self._clock.now()
+        found = await self._many(
+            "claim_unavailable",
+            now=now,
+            accounts=list(accounts),
+            rows=rows,
+            worker=self._worker,
+            lease_end=self._lease_end(now),
+        )
+        return [_request(row) for row in found]
+
+    async def start(self, request: Request, *, counted: bool) -> bool:
+        """Mark that something is about to be sent, and begin the lease anew; False where the claim is lost."""
+        now = self._clock.now()
+        started = await self._one(
+            "start_request", **_key(request), now=now, lease_end=self._lease_end(now), counted=int(counted)
+        )
+        return started is not None
+
+    async def holds(self, request: Request) -> bool:
+        """Whether the claim still holds."""
+        return await self._one("hold_request", **_key(request)) is not None
+
+    async def renew(self, requests: Iterable[Request]) -> None:
+        """Prolong the leases of these claims, where they still hold."""
+        keys = [_key(request) for request in requests]
+        if keys:
+            columns = {name: [key[name] for key in keys] for name in keys[0]}
+            await self._run("renew_leases", **columns, lease_end=self._lease_end(self._clock.now()))
+
+    async def settle(self, request: Request, concluded: Concluded) -> bool:
+        """Note that the outcome is in Kafka; False where the row is gone or another's, which is no harm."""
+        now = self._clock.now()
+        settled = await self._one(
+            "settle_request",
+            **_key(request),
+            now=now,
+            again_at=now + timedelta(seconds=self._settings.retried_after_seconds),
+            outcome=concluded.outcome,
+            error_code=concluded.error_code,
+            error_message=concluded.error_message,
+        )
+        return settled is not None
+
+    async def keep(self, request: Request, kept: Kept) -> None:
+        """Give the row back to be tried again."""
+        await self._run(
+            "keep_request",
+            **_key(request),
+            due_at=kept.due_at,
+            outcome=kept.outcome,
+            error_code=kept.code,
+            error_message=kept.message,
+            attempts=int(kept.counted) - int(kept.started),
+            looks=kept.looks,
+            unknown_at=kept.unknown_at,
+            harmless=kept.harmless,
+        )
+
+    async def park(self, account_id: str, park: Park) -> None:
+        """Let nobody claim what would be in vain."""
+        await self._run(
+            "park",
+            account_id=account_id,
+            scope=park.scope,
+            host=park.host,
+            now=self._clock.now(),
+            until_at=park.until_at,
+            reason=park.reason,
+        )
+
+    async def doubt(self, request: Request) -> None:
+        """Have the meeting's room read back for a while."""
+        now = self._clock.now()
+        until_at = now + timedelta(seconds=self._settings.unsure_seconds)
+        await self._run(
+            "doubt_meeting", account_id=request.account_id, meeting_id=request.meeting_id, now=now, until_at=until_at
+        )
+
+    async def announced(self, account_id: str, *, topic: str, since_at: datetime) -> list[ZoomId]:
+        """Numbers of rooms that webhooks announced under a topic, and that are no meeting's."""
+        found = await self._many("announced_rooms", account_id=account_id, topic=topic, since_at=since_at)
+        return [ZoomId(row["zoom_id"]) for row in found]
+
+    def _lease_end(self, now: datetime) -> datetime:
+        return now + timedelta(seconds=self._settings.lease_seconds)
+
+    async def _many(self, name: str, **values: Any) -> list[dict[str, Any]]:
+        async with self._database.connection(name) as connection:
+            return await (await connection.execute(queries("reconciler")[name], values)).fetchall()
+
+    async def _one(self, name: str, **values: Any) -> dict[str, Any] | None:
+        async with self._database.connection(name) as connection:
+            return await (await connection.execute(queries("reconciler")[name], values)).fetchone()
+
+    async def _run(self, name: str, **values: Any) -> None:
+        async with self._database.connection(name) as connection:
+            await connection.execute(queries("reconciler")[name], values)
+
+
+def _key(request: Request) -> dict[str, Any]:
+    return {"account_id": request.account_id, "provider_key": request.provider_key, "epoch": request.epoch}
+
+
+def _request(row: Mapping[str, Any]) -> Request:
+    return Request(
+        account_id=row["account_id"],
+        meeting_id=MeetingId(str(row["meeting_id"])),
+        provider_key=row["provider_key"],
+        action=row["action"],
+        n=row["n"],
+        host=row["host"],
+        zoom_id=row["zoom_id"],
+        epoch=row["epoch"],
+        attempts=row["attempts"],
+        looks=row["looks"],
+        started_at=row["started_at"],
+        unknown_at=row["unknown_at"],
+        retried=row["retried"],
+    )

@@ -1,0 +1,110 @@
+"""What the room worker tells the others: outcomes to `meeting-commands`, what it saw of rooms to `zoom-events`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from typing import Protocol
+
+from reconciler.rooms.queue import Request
+from reconciler.rooms.results import Concluded
+from runtime.clock import Clock
+from runtime.kafka.producer import Delivery, Outgoing
+from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS, physical
+from schemas.codec import encode
+from schemas.ids import ProviderKey, meeting_id_of, outcome_id_for
+from schemas.records.meeting_commands import RecordRoomOutcome, RoomFound
+from schemas.records.zoom_events import ZoomEvent
+
+OUTCOME, LATE_REPORT, READ_BACK, SWEEP, DRIFT = "outcome", "late_report", "read_back", "sweep", "drift"
+
+
+class Sender(Protocol):
+    """Hands records to the broker."""
+
+    def deliver(self, record: Outgoing) -> Awaitable[Delivery]:
+        """Where the record lies, once it is acknowledged. Raises `Unavailable` in time."""
+
+
+class Reporter:
+    """Reports of one worker. When a method returns, the broker has acknowledged every record of it."""
+
+    def __init__(self, sender: Sender, *, worker: str, clock: Clock, topic_prefix: str) -> None:
+        """`worker` names the process in the records."""
+        self._sender = sender
+        self._issued_by = f"worker:{worker}"
+        self._clock = clock
+        self._commands = physical(MEETING_COMMANDS, prefix=topic_prefix)
+        self._events = physical(ZOOM_EVENTS, prefix=topic_prefix)
+
+    async def conclude(self, request: Request, concluded: Concluded, *, kind: str) -> None:
+        """An outcome, or a late report of one; with it what was seen on the way, and other rooms that were met.
+
+        Raises:
+            Unavailable: the broker did not acknowledge in time.
+        """
+        records = [self._outcome(request, concluded, kind=kind)]
+        records += [self._met(request, room) for room in concluded.others]
+        await self._send([*map(self._command, records), *map(self._event, concluded.seen)])
+
+    async def observe(self, events: Iterable[ZoomEvent]) -> None:
+        """What was seen of rooms. Raises `Unavailable`."""
+        await self._send([self._event(event) for event in events])
+
+    async def tell(self, *reports: RecordRoomOutcome) -> None:
+        """Reports that belong to no claim. Raises `Unavailable`."""
+        await self._send([self._command(report) for report in reports])
+
+    def found(self, account_id: str, room: RoomFound, *, kind: str = SWEEP) -> RecordRoomOutcome:
+        """The report of a room that carries a key, wherever it was met; the same room and key make the same report."""
+        key = ProviderKey(room.provider_key or "")
+        return RecordRoomOutcome(
+            command_id=outcome_id_for(kind, key, 0, room.zoom_id),
+            account_id=account_id,
+            meeting_id=meeting_id_of(key),
+            issued_at=self._clock.now(),
+            issued_by=self._issued_by,
+            kind=kind,
+            provider_key=key,
+            epoch=0,
+            action="create",
+            outcome="done",
+            attempts=0,
+            zoom_id=room.zoom_id,
+            room=room,
+        )
+
+    def _met(self, request: Request, room: RoomFound) -> RecordRoomOutcome:
+        return self.found(request.account_id, room)
+
+    def _outcome(self, request: Request, concluded: Concluded, *, kind: str) -> RecordRoomOutcome:
+        about = concluded.zoom_id or ""
+        return RecordRoomOutcome(
+            command_id=outcome_id_for(kind, request.provider_key, request.epoch, f"{about}:{concluded.outcome}"),
+            account_id=request.account_id,
+            meeting_id=request.meeting_id,
+            issued_at=self._clock.now(),
+            issued_by=self._issued_by,
+            kind=kind,
+            provider_key=request.provider_key,
+            epoch=request.epoch,
+            action=request.action,
+            outcome=concluded.outcome,
+            attempts=request.attempts,
+            version=concluded.version,
+            zoom_id=concluded.zoom_id,
+            room=concluded.room,
+            differences=concluded.differences,
+            error_code=concluded.error_code,
+            error_message=concluded.error_message,
+        )
+
+    def _command(self, command: RecordRoomOutcome) -> Outgoing:
+        return Outgoing(topic=self._commands, key=command.meeting_id.encode(), value=encode(command))
+
+    def _event(self, event: ZoomEvent) -> Outgoing:
+        key = event.zoom_id or f"account:{event.account_id}"
+        return Outgoing(topic=self._events, key=key.encode(), value=encode(event))
+
+    async def _send(self, records: Iterable[Outgoing]) -> None:
+        await asyncio.gather(*(self._sender.deliver(record) for record in records))

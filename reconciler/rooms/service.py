@@ -1,0 +1,114 @@
+"""The room worker as a process: everything it needs, put together from the settings."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import structlog
+import uvloop
+
+from reconciler.bell import ring
+from reconciler.gateway import apps_of, tracking_fields_of, zoom_client
+from reconciler.rooms.actions import Actions
+from reconciler.rooms.queue import Queue
+from reconciler.rooms.reporting import Reporter
+from reconciler.rooms.worker import RoomWorker
+from reconciler.rooms.zoom import RoomCalls
+from runtime.clock import Clock
+from runtime.kafka.async_producer import AsyncProducer
+from runtime.postgres import AsyncDatabase
+from runtime.queries import queries
+from runtime.randomness import unseeded
+from runtime.settings import Settings
+from runtime.topic_admin import require_topics
+from runtime.topics import Role
+
+ROLE: Role = "room-worker"
+MOST_IN_FLIGHT = 1_000
+
+
+def run(settings: Settings, *, clock: Clock) -> None:
+    """Work until SIGTERM or SIGINT.
+
+    Raises:
+        Misconfigured: a setting or a topic does not hold.
+        Unavailable: no broker answers at the start.
+        Broken: the producer can never send again.
+    """
+    require_topics(settings, ROLE)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, clock=clock))
+
+
+def drain(settings: Settings, *, clock: Clock) -> int:
+    """Work until nothing is due any more, and say how many requests that were; raises like `run`."""
+    require_topics(settings, ROLE)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(_drain(settings, clock=clock))
+
+
+@asynccontextmanager
+async def room_worker(settings: Settings, *, clock: Clock) -> AsyncIterator[tuple[RoomWorker, AsyncProducer]]:
+    """A worker, and its producer."""
+    random, name = unseeded(), f"{socket.gethostname()}:{os.getpid()}"
+    apps = apps_of(settings)
+    async with (
+        AsyncDatabase(settings.postgres, role=ROLE) as database,
+        AsyncProducer(
+            settings.kafka,
+            client_id=ROLE,
+            timeout_seconds=settings.rooms.produce_timeout_seconds,
+            max_in_flight=MOST_IN_FLIGHT,
+        ) as producer,
+        zoom_client(settings, apps, clock=clock, random=random) as client,
+    ):
+        queue = Queue(database, worker=name, clock=clock, settings=settings.rooms)
+        calls = RoomCalls(client, clock=clock, tracking_fields=tracking_fields_of(settings))
+        reporter = Reporter(producer, worker=name, clock=clock, topic_prefix=settings.kafka.topic_prefix)
+        worker = RoomWorker(
+            queue=queue,
+            actions=Actions(calls=calls, queue=queue, settings=settings.rooms, clock=clock, random=random),
+            reporter=reporter,
+            accounts=sorted(apps),
+            settings=settings.rooms,
+            clock=clock,
+            random=random,
+        )
+        yield worker, producer
+
+
+async def _serve(settings: Settings, *, clock: Clock) -> None:
+    bell, stop = asyncio.Event(), asyncio.Event()
+
+    def end(*_: object) -> None:
+        stop.set()
+        bell.set()
+
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, end)
+    log = structlog.get_logger("roomkeeper.rooms")
+    async with room_worker(settings, clock=clock) as (worker, producer):
+        producer.broken.add_done_callback(end)
+        listening = asyncio.create_task(
+            ring(bell, settings.postgres, listen=queries("reconciler")["listen"], role=ROLE)
+        )
+        log.info("rooms.working", accounts=sorted(apps_of(settings)))
+        try:
+            await worker.run(bell=bell, stop=stop)
+        finally:
+            listening.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await listening
+        if producer.broken.done():
+            raise producer.broken.result()
+
+
+async def _drain(settings: Settings, *, clock: Clock) -> int:
+    async with room_worker(settings, clock=clock) as (worker, _):
+        return await worker.drain()

@@ -1,0 +1,239 @@
+"""The room worker's loop: claim, call, report, settle.
+
+Guarantees: nothing is sent to Zoom or reported as an outcome but under a claim that still holds; the outcome is in
+Kafka before its row is settled; leases of everything in hand are renewed while it is worked on. A worker that dies at
+any point leaves rows whose leases run out, and whoever takes them looks before it calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import assert_never
+
+import structlog
+
+from reconciler.rooms.actions import Actions
+from reconciler.rooms.lease import Lease, LeaseLost
+from reconciler.rooms.queue import Claimed, Queue, Request
+from reconciler.rooms.reporting import LATE_REPORT, OUTCOME, Reporter
+from reconciler.rooms.results import Concluded, Kept, Result
+from reconciler.rooms.zoom import Job
+from runtime.backoff import Backoff
+from runtime.clock import Clock
+from runtime.randomness import Random
+from runtime.settings import RoomSettings
+from schemas.errors import Unavailable
+
+STOP_SECONDS = 20.0
+"""How long calls in hand may still take after a signal; a call that is cut off is looked after when its lease ends."""
+RENEWALS_PER_LEASE = 4
+"""A lease survives two renewals that fail."""
+
+
+class RoomWorker:
+    """Works on requests of the accounts that have a gateway, and says of all others that nobody will call."""
+
+    def __init__(
+        self,
+        *,
+        queue: Queue,
+        actions: Actions,
+        reporter: Reporter,
+        accounts: Sequence[str],
+        settings: RoomSettings,
+        clock: Clock,
+        random: Random,
+    ) -> None:
+        """`accounts` are those whose gateway to Zoom is switched on."""
+        self._queue = queue
+        self._actions = actions
+        self._reporter = reporter
+        self._accounts = accounts
+        self._settings = settings
+        self._clock = clock
+        self._random = random
+        self._in_hand: dict[int, Request] = {}
+        self._trouble = Backoff(0.2, 5.0, random)
+        self._log = structlog.get_logger("roomkeeper.rooms")
+
+    @property
+    def in_hand(self) -> Collection[Request]:
+        """Claimed requests that are not finished yet."""
+        return self._in_hand.values()
+
+    async def run_once(self) -> int:
+        """Claim what is due, work on it, and say how many requests that were.
+
+        Raises:
+            Unavailable: the database is away.
+        """
+        await self._tell_unavailable()
+        claimed = await self._claim(self._settings.claim_rows)
+        places = asyncio.Semaphore(self._settings.concurrency)
+
+        async def work(each: Claimed) -> None:
+            async with places:
+                await self._work(each)
+
+        async with asyncio.TaskGroup() as group:
+            for each in claimed:
+                group.create_task(work(each))
+        return len(claimed)
+
+    async def drain(self) -> int:
+        """Work until nothing is due any more, and say how many requests that were."""
+        done = 0
+        while worked := await self.run_once():
+            done += worked
+        return done
+
+    async def run(self, *, bell: asyncio.Event, stop: asyncio.Event) -> None:
+        """Work at once when `bell` rings, else every `poll_seconds`; after `stop` only what is in hand is finished."""
+        async with asyncio.TaskGroup() as group:
+            renewing = group.create_task(self._renew_for_ever())
+            working: set[asyncio.Task[None]] = set()
+            while not stop.is_set():
+                bell.clear()
+                claimed = await self._claim_when_possible(self._settings.concurrency - len(working))
+                for each in claimed:
+                    task = group.create_task(self._work(each))
+                    working.add(task)
+                    task.add_done_callback(working.discard)
+                if not claimed:
+                    await self._pause(bell, working)
+            if working:
+                _, late = await asyncio.wait(working, timeout=STOP_SECONDS)
+                for task in late:
+                    task.cancel()
+            renewing.cancel()
+
+    async def renew(self) -> None:
+        """Prolong the leases of everything in hand.
+
+        Raises:
+            Unavailable: the database is away.
+        """
+        await self._queue.renew(list(self._in_hand.values()))
+
+    async def _claim_when_possible(self, free: int) -> Sequence[Claimed]:
+        """Claims for so many places; none while the database or the broker is away."""
+        if free <= 0:
+            return ()
+        try:
+            await self._tell_unavailable()
+            claimed = await self._claim(min(free, self._settings.claim_rows))
+        except Unavailable as error:
+            self._log.warning("rooms.unavailable", error=str(error))
+            await asyncio.sleep(self._trouble.next_seconds(at_least=0.1))
+            return ()
+        self._trouble.reset()
+        return claimed
+
+    async def _pause(self, bell: asyncio.Event, working: set[asyncio.Task[None]]) -> None:
+        """Until the bell rings, a place is free, or it is time to look again."""
+        ringing = asyncio.ensure_future(bell.wait())
+        try:
+            await asyncio.wait(
+                {ringing, *working}, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            ringing.cancel()
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_seconds / RENEWALS_PER_LEASE)
+            try:
+                await self.renew()
+            except Unavailable as error:
+                self._log.warning("rooms.leases_not_renewed", error=str(error))
+
+    async def _claim(self, rows: int) -> Sequence[Claimed]:
+        claimed = await self._queue.claim(self._accounts, rows=rows)
+        self._in_hand.update({each.request.epoch: each.request for each in claimed})
+        return claimed
+
+    async def _work(self, claimed: Claimed) -> None:
+        request = claimed.request
+        began = self._clock.monotonic_seconds()
+        job = Job(request=request, meeting=claimed.meeting, lease=Lease(self._queue, request))
+        try:
+            result = await self._result(job)
+            await self._finish(job, result)
+        finally:
+            del self._in_hand[request.epoch]
+        self._log.info(
+            "rooms.request",
+            account=request.account_id,
+            provider_key=request.provider_key,
+            epoch=request.epoch,
+            outcome=result.outcome,
+            code=result.code if isinstance(result, Kept) else result.error_code,
+            attempts=request.attempts,
+            seconds=round(self._clock.monotonic_seconds() - began, 3),
+        )
+
+    async def _result(self, job: Job) -> Result:
+        try:
+            return await self._actions.work(job)
+        except LeaseLost:
+            return Kept(due_at=self._clock.now(), code="lease_lost", message="", outcome="unknown")
+
+    async def _finish(self, job: Job, result: Result) -> None:
+        """Report and settle, or keep; again and again while the broker or the database is away."""
+        backoff = Backoff(0.2, 5.0, self._random)
+        while True:
+            try:
+                match result:
+                    case Concluded():
+                        await self._conclude(job, result)
+                    case Kept():
+                        await self._keep(job, result)
+                    case _:
+                        assert_never(result)
+                return
+            except Unavailable as error:
+                self._log.warning("rooms.waiting", provider_key=job.request.provider_key, error=str(error))
+                await asyncio.sleep(backoff.next_seconds(at_least=0.1))
+
+    async def _conclude(self, job: Job, concluded: Concluded) -> None:
+        if not await job.lease.is_held():
+            await self._report_late(job, concluded)
+            return
+        await self._reporter.conclude(job.request, concluded, kind=OUTCOME)
+        await self._queue.settle(job.request, concluded)
+        if concluded.doubtful:
+            await self._queue.doubt(job.request)
+
+    async def _keep(self, job: Job, kept: Kept) -> None:
+        if kept.park is not None:
+            await self._queue.park(job.request.account_id, kept.park)
+        if await job.lease.is_held():
+            await self._queue.keep(job.request, kept)
+        elif not kept.harmless:
+            zoom_id = job.request.zoom_id
+            await self._report_late(job, Concluded(outcome="unknown", zoom_id=zoom_id))
+
+    async def _report_late(self, job: Job, concluded: Concluded) -> None:
+        """Another worker has the row; what this one may have done to rooms must still be known."""
+        if job.lease.acted:
+            await self._reporter.conclude(job.request, concluded, kind=LATE_REPORT)
+
+    async def _tell_unavailable(self) -> None:
+        """Say once of each request without a gateway that it waits for one."""
+        for request in await self._queue.claim_unavailable(self._accounts, rows=self._settings.claim_rows):
+            told = Concluded(
+                outcome="provider_unavailable",
+                error_code="provider_unavailable",
+                error_message="No gateway to Zoom is configured for this account, or it is switched off.",
+            )
+            await self._reporter.conclude(request, told, kind=OUTCOME)
+            waits = Kept(
+                due_at=self._clock.now(),
+                code="provider_unavailable",
+                message=told.error_message or "",
+                outcome="provider_unavailable",
+                counted=False,
+                looks=request.looks,
+            )
+            await self._queue.keep(request, waits)
