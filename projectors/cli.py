@@ -15,6 +15,7 @@ from projectors.projection import Projection
 from projectors.service import Stalled, run
 from runtime.clock import SystemClock
 from runtime.logs import configure
+from runtime.metrics.registry import Metrics
 from runtime.randomness import unseeded
 from runtime.settings import load
 from schemas.errors import Misconfigured
@@ -56,7 +57,8 @@ def _run(
     for each in (signal.SIGTERM, signal.SIGINT):
         signal.signal(each, lambda *_: stop.set())
     try:
-        run(settings, [known[name] for name in only or known], stop=stop, clock=clock, random=unseeded())
+        wanted = [known[name] for name in only or known]
+        run(settings, wanted, stop=stop, metrics=Metrics(), clock=clock, random=unseeded())
     except Stalled as error:
         # Its thread may never end, and would keep the process from ending.
         structlog.get_logger().critical("projectors.stalled", cause=str(error))

@@ -35,7 +35,13 @@ class Stalled(Broken):
 
 
 def run(
-    settings: Settings, projections: Sequence[Projection[Any]], *, stop: Event, clock: Clock, random: Random
+    settings: Settings,
+    projections: Sequence[Projection[Any]],
+    *,
+    stop: Event,
+    metrics: Metrics,
+    clock: Clock,
+    random: Random,
 ) -> None:
     """Run these projections until `stop`.
 
@@ -43,7 +49,6 @@ def run(
         Misconfigured: a topic, table, setting or right is missing.
         Broken: an invariant does not hold, or a projector has stalled.
     """
-    metrics = Metrics()
     with (
         serving(metrics, settings.metrics) as port,
         Producer(settings.kafka, client_id="roomkeeper-projectors", timeout_seconds=DEAD_LETTER_SECONDS) as producer,

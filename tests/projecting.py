@@ -20,6 +20,7 @@ from runtime.clock import SystemClock
 from runtime.environment import environment_for_children
 from runtime.kafka.config import consumer_config
 from runtime.kafka.producer import Outgoing, Producer
+from runtime.metrics.registry import Metrics
 from runtime.postgres import connect
 from runtime.randomness import seeded
 from runtime.settings import Settings, load
@@ -144,6 +145,7 @@ class Running:
     def __init__(self, settings: Settings, projections: Sequence[Projection[Any]]) -> None:
         """Starts at once."""
         self.stop = threading.Event()
+        self.metrics = Metrics()
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, args=(settings, projections), daemon=True)
         self._thread.start()
@@ -162,7 +164,7 @@ class Running:
 
     def _run(self, settings: Settings, projections: Sequence[Projection[Any]]) -> None:
         try:
-            run(settings, projections, stop=self.stop, clock=SystemClock(), random=seeded(7))
+            run(settings, projections, stop=self.stop, metrics=self.metrics, clock=SystemClock(), random=seeded(7))
         except BaseException as error:  # noqa: BLE001 - handed to the test
             self.error = error
 
@@ -195,7 +197,7 @@ def main() -> None:
     kinds = {each.__name__: each for each in (Tally, DiesInMidTransaction, StopsInMidTransaction)}
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
-    run(load(), [kinds[sys.argv[1]]()], stop=stop, clock=SystemClock(), random=seeded(7))
+    run(load(), [kinds[sys.argv[1]]()], stop=stop, metrics=Metrics(), clock=SystemClock(), random=seeded(7))
 
 
 if __name__ == "__main__":

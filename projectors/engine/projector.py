@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from projectors.engine.observer import Observer
 from projectors.engine.progress import Progress
-from projectors.engine.source import Ends, Source
+from projectors.engine.source import Ends, Source, TopicUnknown
 from projectors.engine.writer import Writer
 from runtime.backoff import Backoff
 from runtime.clock import Clock
@@ -82,8 +82,8 @@ class Projector(Generic[R]):
                 return
             stored = self._writer.positions(self._source.owned)
             ends = self._source.ends()
-        except Unavailable:
-            self.progress.made()
+        except Unavailable as error:
+            self._excuse(error)
             raise
         for each, offset in stored.items():
             self._examine(each, offset=offset, ends=ends[each])
@@ -121,9 +121,14 @@ class Projector(Generic[R]):
             lag = self._source.lag()
             self._source.show_progress()
         except Unavailable as error:
-            self.progress.made()
+            self._excuse(error)
             self._observer.broker_away(error)
             return
         self._observer.lag(lag)
         if not any(lag.values()):
+            self.progress.made()
+
+    def _excuse(self, error: Unavailable) -> None:
+        """Time without a broker or a database is no stall; time with a broker that has no such topic is."""
+        if not isinstance(error, TopicUnknown):
             self.progress.made()

@@ -31,6 +31,9 @@ ASK_SECONDS = 5.0
 """The broker's time to answer a question about a partition's ends."""
 # librdkafka's own codes begin with an underscore; they are public all the same.
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001
+_TOPIC_UNKNOWN = frozenset(
+    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
+)
 _STARTS_OVER = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError._MAX_POLL_EXCEEDED})  # noqa: SLF001
 
 
@@ -40,6 +43,10 @@ class Ends:
 
     first: int
     end: int
+
+
+class TopicUnknown(Unavailable):
+    """The broker does not know the topic: for a moment after its restart, or for good when the topic was deleted."""
 
 
 class Source:
@@ -156,7 +163,10 @@ class Source:
                 TopicPartition(self._physical, partition), timeout=ASK_SECONDS
             )
         except KafkaException as error:
-            raise translate_exception(error, doing=f"ask for the ends of {self._physical}/{partition}") from error
+            doing = f"ask for the ends of {self._physical}/{partition}"
+            if error.args[0].code() in _TOPIC_UNKNOWN:
+                raise TopicUnknown(f"{doing}: {error.args[0].str()}") from error
+            raise translate_exception(error, doing=doing) from error
         return Ends(first=first, end=end)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
@@ -179,10 +189,10 @@ class Source:
             return False
         if error.code() in _STARTS_OVER:
             self.suspend()
-            return False
-        translated = translate(error, doing=f"read {self._physical}")
-        if not isinstance(translated, Unavailable):
-            raise translated
+        elif error.code() not in _TOPIC_UNKNOWN:
+            translated = translate(error, doing=f"read {self._physical}")
+            if not isinstance(translated, Unavailable):
+                raise translated
         return False
 
     def _consumed(self, message: Message) -> Consumed:
