@@ -79,10 +79,14 @@ class Server(uvicorn.Server):
                 host, port = each.getsockname()[:2]
                 self._announce(f"http://{host}:{port}")
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal: end waits, and then everything."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - uvicorn gives it
+        """A signal: end waits, and then everything; a second Ctrl-C does not wait for what is under way.
+
+        uvicorn's own handler would raise the signal again when it is done, before the producer is closed.
+        """
         self._parts.bell.close()
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
     def stop(self) -> None:
         """As a signal would."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from queue import Queue
 from typing import Any
 from uuid import uuid4
@@ -160,6 +161,12 @@ def signed(
     }
 
 
+@cache
+def _http() -> httpx.Client:
+    """One client for all deliveries: making one takes longer than any delivery."""
+    return httpx.Client(timeout=10, limits=httpx.Limits(max_connections=None, max_keepalive_connections=None))
+
+
 @dataclass(slots=True, kw_only=True)
 class Receiver:
     """A running ingress, as Zoom and the broker see it; each test has a request id of its own to find its records by."""
@@ -182,7 +189,7 @@ class Receiver:
         raw = body if isinstance(body, bytes) else orjson.dumps(body)
         given = {**signed(raw, secret=secret, at=at or self.clock.at, request_id=self.request_id), **(headers or {})}
         encoded = [(name.encode(), value.encode()) for name, value in given.items() if value is not None]
-        return httpx.post(self.url + path, content=raw, headers=encoded, timeout=10)
+        return _http().post(self.url + path, content=raw, headers=encoded)
 
     def events(self) -> list[ZoomEvent]:
         """What lies on `zoom-events` of this test's deliveries."""

@@ -1,0 +1,121 @@
+"""What is sent in excess, too slowly or not as HTTP costs its sender the connection, and nobody else anything."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+import ingress.protocol
+from runtime.settings import Settings
+from tests.ingress import SECRET, FixedClock, Receiver, prepared, serving, signed
+from tests.stack import Stack
+
+ENOUGH = 5.0
+
+
+@pytest.fixture
+def strict(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+    """Ingress with short times and a small limit for bodies."""
+    monkeypatch.setattr(ingress.protocol, "HEAD_SECONDS", 0.5)
+    clock = FixedClock()
+    with stack.corner() as corner:
+        settings = _strict(prepared(corner))
+        with serving(settings, clock=clock) as url:
+            yield Receiver(url=url, settings=settings, clock=clock)
+
+
+def _strict(settings: Settings) -> Settings:
+    bounds = {"max_body_bytes": 2_048, "max_request_bytes": 1_024, "body_timeout_seconds": 0.5}
+    return settings.model_copy(update={"ingress": settings.ingress.model_copy(update=bounds)})
+
+
+@contextmanager
+def connected(url: str) -> Iterator[socket.socket]:
+    """A bare connection."""
+    address = urlsplit(url)
+    with socket.create_connection((str(address.hostname), address.port or 0), timeout=ENOUGH) as opened:
+        yield opened
+
+
+def answer_to(url: str, *pieces: bytes) -> bytes:
+    """All that comes back for these bytes until the server ends the connection."""
+    with connected(url) as opened:
+        for piece in pieces:
+            opened.sendall(piece)
+        return b"".join(iter(lambda: opened.recv(65_536), b""))
+
+
+def head(receiver: Receiver, body: bytes, *, length: bytes | None, path: bytes = b"/webhooks/zoom") -> bytes:
+    """The head of a signed delivery that declares `length`, or comes in chunks when that is None."""
+    given = signed(body, secret=SECRET, at=receiver.clock.at, request_id=receiver.request_id)
+    lines = [f"{name}: {value}".encode() for name, value in given.items()]
+    lines.append(b"transfer-encoding: chunked" if length is None else b"content-length: " + length)
+    return b"POST " + path + b" HTTP/1.1\r\nhost: x\r\n" + b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def test_a_body_that_declares_too_much_is_refused_unread(strict: Receiver) -> None:
+    """413 although not one byte of it was sent, and the connection ends."""
+    assert answer_to(strict.url, head(strict, b"", length=b"2049")).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_chunked_body_is_refused_once_it_is_too_large(strict: Receiver) -> None:
+    """A sender without a declared length is counted as it goes."""
+    body = b"x" * 3_000
+    chunks = b"".join(b"3e8\r\n" + body[at : at + 1_000] + b"\r\n" for at in (0, 1_000, 2_000))
+    assert answer_to(strict.url, head(strict, body, length=None), chunks).startswith(b"HTTP/1.1 413 ")
+
+
+def test_a_chunked_body_within_the_limit_counts(strict: Receiver) -> None:
+    """Chunks are put together before the signature is checked."""
+    body = b'{"event":"meeting.started","payload":{"object":{"id":1,"uuid":"u"}}}'
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in (body[:7], body[7:]))
+    with connected(strict.url) as opened:
+        opened.sendall(head(strict, body, length=None) + chunks + b"0\r\n\r\n")
+        assert opened.recv(65_536).startswith(b"HTTP/1.1 204 ")
+    assert len(strict.events()) == 1
+
+
+def test_a_body_that_does_not_come_is_given_up(strict: Receiver) -> None:
+    """408 after the time-out, and the connection ends."""
+    assert answer_to(strict.url, head(strict, b"{}", length=b"100"), b"{").startswith(b"HTTP/1.1 408 ")
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /webhooks/zoom HTTP/1.1\r\nhost: x\r\n"])
+def test_a_head_that_does_not_end_is_given_up(strict: Receiver, sent: bytes) -> None:
+    """A connection that sends nothing, or half a head, is closed without a word."""
+    assert answer_to(strict.url, sent) == b""
+
+
+def test_a_head_without_end_is_given_up(strict: Receiver) -> None:
+    """A head that grows on and on is cut off."""
+    with connected(strict.url) as opened, pytest.raises((BrokenPipeError, ConnectionResetError)):
+        opened.sendall(b"POST /webhooks/zoom HTTP/1.1\r\n")
+        while True:
+            opened.sendall(b"x-padding: " + b"a" * 8_192 + b"\r\n")
+
+
+def test_the_next_request_of_a_connection_is_bounded_too(strict: Receiver) -> None:
+    """Half a head after a whole request is given up as well."""
+    body = b"{}"
+    whole = head(strict, body, length=b"2") + body
+    answer = answer_to(strict.url, whole, whole[:60])
+    assert answer.startswith(b"HTTP/1.1 204 ")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD"])
+def test_webhooks_take_only_posts(strict: Receiver, method: str) -> None:
+    """Any other method is 405 with what is allowed."""
+    answer = answer_to(strict.url, f"{method} /webhooks/zoom HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    assert answer.startswith(b"HTTP/1.1 405 ")
+    assert b"allow: POST" in answer
+
+
+def test_a_request_to_the_api_is_bounded_as_well(strict: Receiver) -> None:
+    """413 as a problem."""
+    answer = answer_to(strict.url, head(strict, b"", length=b"1025", path=b"/v1/meetings"))
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"application/problem+json" in answer
