@@ -49,7 +49,7 @@ def test_a_restart_goes_on_where_the_rows_end(ready: Settings) -> None:
     for first in (0, 100, 200):
         produce(ready, range(first, first + 100))
         with running(ready):
-            wait_for(lambda first=first: len(tally(ready)) >= first + 100, what="the rows so far")
+            _wait_for_rows(ready, first + 100)
     assert tally(ready) == list(range(300))
 
 
@@ -97,7 +97,7 @@ def test_a_run_of_bad_records_stops_the_process_and_a_restart_stops_there_again(
     produce(ready, [b"not a number %d" % number for number in range(40)])
     for _ in range(2):
         projector = Running(strict, [Tally()])
-        wait_for(lambda projector=projector: projector.ended, what="the end of the process")
+        _wait_for_end(projector)
         with pytest.raises(Broken, match=r"5 records in a row .*ROOMKEEPER_PROJECTORS__DEAD_LETTER_RUN"):
             projector.close()
     kept = len(dead_letters(ready))
@@ -182,6 +182,14 @@ def test_a_missing_table_ends_the_process_with_the_cure(ready: Settings) -> None
     produce(ready, [1])
     with pytest.raises(Misconfigured, match="db migrate"), running(ready) as projector:
         wait_for(lambda: projector.ended, what="the end of the process")
+
+
+def _wait_for_rows(settings: Settings, count: int) -> None:
+    wait_for(lambda: len(tally(settings)) >= count, what=f"{count} rows")
+
+
+def _wait_for_end(projector: Running) -> None:
+    wait_for(lambda: projector.ended, what="the end of the process")
 
 
 def _is_stopped(pid: int) -> bool:
