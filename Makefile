@@ -56,10 +56,8 @@ clean: ## Remove what set-up and runs have made here
 
 # The environment. Stamps make a second set-up a matter of milliseconds.
 
-$(VENV)/.installed: requirements.txt pyproject.toml
-	@python=$$(.ci/find-python) && $$python -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+$(VENV)/.installed: requirements.txt pyproject.toml .ci/make-venv
+	.ci/make-venv $(VENV)
 	@touch $@
 
 $(VENV)/.backing: $(VENV)/.installed roomkeeper/embedded/kafka/pom.xml
