@@ -124,7 +124,7 @@ def _whether(fact: Fact, existence: str) -> list[Delta]:
     if dates is None:
         return [_asking(fact)]
     statement = {"existence": _existence(fact, existence)}
-    known = heard(fact, proves=False)
+    known = heard(fact, proves=existence == "recovered")
     if dates:
         return [Delta(fact, "occurrence", (each,), statement, maxima=known) for each in dates]
     return [Delta(fact, "room", (), {**echo(fact), **statement}, maxima=known)]
