@@ -80,6 +80,15 @@ class StopsInMidTransaction(Tally):
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)  # at once, and not when the main thread hears it
 
 
+class Slow(Tally):
+    """Takes two seconds for every batch."""
+
+    def apply(self, cursor: Cursor[Any], batch: Sequence[Decoded[int]]) -> None:
+        """Add the rows, slowly."""
+        super().apply(cursor, batch)
+        cursor.execute("SELECT pg_sleep(2)")
+
+
 def prepare(settings: Settings) -> Settings:
     """Topics and the table for a tally; gives the settings to use."""
     kafka = settings.kafka.model_copy(update={"partitions": PARTITIONS})
@@ -194,7 +203,7 @@ def process(settings: Settings, kind: type[Tally] = Tally) -> Iterator[subproces
 
 def main() -> None:
     """The process: a projection by name, with settings from the environment."""
-    kinds = {each.__name__: each for each in (Tally, DiesInMidTransaction, StopsInMidTransaction)}
+    kinds = {each.__name__: each for each in (Tally, Slow, DiesInMidTransaction, StopsInMidTransaction)}
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     run(load(), [kinds[sys.argv[1]]()], stop=stop, metrics=Metrics(), clock=SystemClock(), random=seeded(7))

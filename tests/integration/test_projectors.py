@@ -15,6 +15,7 @@ from tests.projecting import (
     PARTITIONS,
     DiesInMidTransaction,
     Running,
+    Slow,
     StopsInMidTransaction,
     Tally,
     dead_letters,
@@ -134,6 +135,21 @@ def test_a_projector_killed_under_load_loses_and_doubles_nothing(ready: Settings
         second.send_signal(signal.SIGTERM)
         assert second.wait(30) == 0
     assert tally(ready) == list(range(produced))
+
+
+def test_a_rebalance_in_the_middle_of_a_batch_skips_and_doubles_nothing(ready: Settings) -> None:
+    """While slow batches are under way partitions move to a second process and back: fetched records are dropped (ZC53)."""
+    small = ready.model_copy(update={"projectors": ready.projectors.model_copy(update={"batch_records": 40})})
+    produce(ready, range(200))
+    with running(small, Slow()):
+        wait_for(lambda: tally(ready), what="the first batch")
+        with process(small, Slow) as second:
+            produce(ready, range(200, 400))
+            wait_for(lambda: second.pid in writers(ready), what="rows by the second")
+            second.send_signal(signal.SIGTERM)
+            assert second.wait(30) == 0
+        wait_for(lambda: len(tally(ready)) >= 400, what="all rows")
+    assert tally(ready) == list(range(400))
 
 
 def test_a_frozen_owner_that_wakes_writes_nothing(ready: Settings) -> None:
