@@ -6,7 +6,6 @@ One uuid in ten starts with `/` or holds `//`, the two forms that must be encode
 from __future__ import annotations
 
 from base64 import b64encode, urlsafe_b64encode
-from uuid import UUID
 
 from runtime.randomness import Random
 
@@ -43,12 +42,12 @@ class Identifiers:
         return urlsafe_b64encode(self._random.randbytes(length)).decode()[:length]
 
     def guid(self) -> str:
-        """A dashed UUID in capitals, as participants and recordings have."""
-        return str(UUID(int=self._random.getrandbits(128), version=4)).upper()
+        """Dashed groups of hexadecimal digits in capitals, as participants have."""
+        return self._groups("-").upper()
 
     def request_id(self) -> str:
         """`8_4_4_4_12` hexadecimal digits."""
-        return str(UUID(int=self._random.getrandbits(128), version=4)).replace("-", "_")
+        return self._groups("_")
 
     def digits(self, count: int) -> str:
         """Decimal digits."""
@@ -57,6 +56,10 @@ class Identifiers:
     def hexadecimal(self, count: int) -> str:
         """Hexadecimal digits."""
         return self._random.randbytes(count).hex()[:count]
+
+    def _groups(self, between: str) -> str:
+        digits = self._random.randbytes(16).hex()
+        return between.join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def user_id(ordinal: int) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import count, groupby
+from itertools import groupby
 
 import structlog
 
@@ -30,21 +31,23 @@ class Play:
 
     room: Room
     stage: Stage
-    steps_left: int
+    begins_at: float
+    """In the event loop's time."""
+    moments: deque[tuple[Step, ...]]
+    """What is still to come; each moment's steps happen together."""
     failed: list[str] = field(default_factory=list)
     done: asyncio.Event = field(default_factory=asyncio.Event)
+    timer: asyncio.TimerHandle | None = None
 
 
 class Player:
-    """Plays any number of rooms at once, one timer for each moment of a script."""
+    """Plays any number of rooms at once, one timer for each; the moments of a room never overtake each other."""
 
     def __init__(self, world: World, *, clock: Clock, seed: int, speed: float) -> None:
         """Equal seeds, rooms and scenarios give equal scripts."""
         self.speed = speed
         self.plays: dict[int, Play] = {}
         self._world, self._clock, self._seed = world, clock, seed
-        self._timers: dict[int, asyncio.TimerHandle] = {}
-        self._moments = count()
 
     def play(self, room: Room, scenario: Scenario) -> Play:
         """Begins at once."""
@@ -53,38 +56,40 @@ class Player:
             host=room.host, registrants=room.registrants.values(), known=known, anonymous=scenario.anonymous
         )
         random = seeded(self._seed, "script", str(room.number), str(len(room.runs)))
-        steps = write(scenario, cast=people, random=random, gap_seconds=APART_SECONDS * self.speed)
-        return self.perform(room, steps)
+        return self.perform(room, write(scenario, cast=people, random=random, gap_seconds=APART_SECONDS * self.speed))
 
     def perform(self, room: Room, steps: Sequence[Step]) -> Play:
         """Plays the steps given, offsets from now."""
-        play = Play(room=room, stage=Stage(self._world, room), steps_left=len(steps))
+        moments = deque(tuple(moment) for _, moment in groupby(steps, key=lambda step: step.at_seconds))
+        begins_at = asyncio.get_running_loop().time()
+        play = Play(room=room, stage=Stage(self._world, room), begins_at=begins_at, moments=moments)
         self.plays[room.number] = play
         if len(self.plays) > _PLAYS_KEPT:
             del self.plays[next(iter(self.plays))]
-        loop = asyncio.get_running_loop()
-        begins_at = loop.time()
-        for offset, moment in groupby(steps, key=lambda step: step.at_seconds):
-            name, when = next(self._moments), begins_at + offset / self.speed
-            self._timers[name] = loop.call_at(when, self._moment, name, play, tuple(moment))
+        self._await_next(play)
         return play
 
     def close(self) -> None:
         """Nothing more is played."""
-        for timer in self._timers.values():
-            timer.cancel()
-        self._timers.clear()
+        for play in self.plays.values():
+            if play.timer is not None:
+                play.timer.cancel()
 
-    def _moment(self, name: int, play: Play, steps: Sequence[Step]) -> None:
-        del self._timers[name]
+    def _await_next(self, play: Play) -> None:
+        if not play.moments:
+            play.timer = None
+            play.done.set()
+            return
+        when = play.begins_at + play.moments[0][0].at_seconds / self.speed
+        play.timer = asyncio.get_running_loop().call_at(when, self._perform_next, play)
+
+    def _perform_next(self, play: Play) -> None:
         now = self._clock.now()
-        for step in steps:
+        for step in play.moments.popleft():
             try:
                 play.stage.perform(step, at=now)
             except Refusal as refusal:
                 # Somebody else ended or deleted the room meanwhile; the rest of the script goes on.
                 play.failed.append(f"{step.act} {step.line}: {refusal}")
-                _log.warning("simulator.step_refused", zoom_id=play.room.number, act=step.act, reason=str(refusal))
-        play.steps_left -= len(steps)
-        if play.steps_left == 0:
-            play.done.set()
+                _log.debug("simulator.step_refused", zoom_id=play.room.number, act=step.act, reason=str(refusal))
+        self._await_next(play)

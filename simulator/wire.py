@@ -18,7 +18,7 @@ def encode(body: object) -> bytes:
 
 def second_text(at: datetime) -> str:
     """`2026-12-01T15:00:00Z`."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def millis(at: datetime) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 
-from simulator.control import accounts, faults, meetings, reports, webhooks
+from simulator.control import accounts, faults, meetings, plays, reports, webhooks
 from simulator.refusals import Refusal
 from simulator.service import Service
 
@@ -13,7 +13,7 @@ from simulator.service import Service
 def create_control(service: Service) -> FastAPI:
     """The application to mount under `/control`."""
     app = FastAPI(title="Zoom simulator: control", docs_url="/docs", redoc_url=None)
-    for part in (meetings, accounts, webhooks, faults, reports):
+    for part in (meetings, plays, accounts, webhooks, faults, reports):
         app.include_router(part.router(service))
     app.exception_handler(Refusal)(_refused)
     app.exception_handler(KeyError)(_unknown)

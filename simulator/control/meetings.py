@@ -148,7 +148,7 @@ class _Meetings:
     async def play(self, number: int, order: ScenarioOrder) -> Json:
         """A scenario begins."""
         play = self._service.player.play(self._room(number), order.scenario())
-        return {"zoom_id": str(number), "steps": play.steps_left}
+        return {"zoom_id": str(number), "moments": len(play.moments)}
 
     async def played(self, number: int, wait: Annotated[float, Query(ge=0, le=_MOST_WAIT_SECONDS)] = 0.0) -> Json:
         """How far the scenario is; waits up to `wait` seconds for its end."""
@@ -163,7 +163,7 @@ class _Meetings:
         return {
             "zoom_id": str(number),
             "done": play.done.is_set(),
-            "steps_left": play.steps_left,
+            "moments_left": len(play.moments),
             "failed": play.failed,
         }
 

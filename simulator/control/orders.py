@@ -133,6 +133,14 @@ class ScenarioOrder(Order):
         return Scenario(**self.model_dump())
 
 
+class PlaysOrder(Order):
+    """One scenario for many rooms."""
+
+    scenario: ScenarioOrder = ScenarioOrder()
+    zoom_ids: list[int] = Field(default_factory=list)
+    """Empty means every room that exists."""
+
+
 class RawWebhook(Order):
     """Bytes to send as a webhook: signed by the account, or with another secret."""
 

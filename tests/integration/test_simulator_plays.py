@@ -99,11 +99,10 @@ def test_hundreds_of_meetings_run_at_once() -> None:
     """Two hundred meetings of ten people play at once and every webhook of them arrives."""
     with webhook_endpoint() as endpoint, simulated_zoom(config(speed=600, limits=False)) as zoom:
         zoom.control("PUT", "/webhooks/target", json={"url": endpoint.url})
-        numbers = [make_room(zoom) for _ in range(200)]
-        for number in numbers:
-            zoom.control("POST", f"/meetings/{number}/play", json={"people": 10, "minutes": 45})
-        for number in numbers:
-            assert zoom.control("GET", f"/meetings/{number}/play?wait=60")["done"]
+        for _ in range(200):
+            make_room(zoom)
+        zoom.control("POST", "/plays", json={"scenario": {"people": 10, "minutes": 45}})
+        assert zoom.control("GET", "/plays?wait=100") == {"plays": 200, "done": 200, "failed": {}}
         assert zoom.control("GET", "/settled?wait=60")["settled"]
         counted = zoom.control("GET", "/stats")["webhooks"]
     assert counted["emitted"] == counted["acknowledged"] == len(endpoint.received)
@@ -122,7 +121,7 @@ def test_it_runs_as_a_command(tmp_path: Path) -> None:
     ]
     address_file = tmp_path / "address"
     program = Path(sys.executable).with_name("roomkeeper")
-    command = [program, "simulate", "--address-file", str(address_file), "--speed", "60"]
+    command = [str(program), "simulate", "--address-file", str(address_file), "--speed", "60"]
     environment = {"ROOMKEEPER_ACCOUNTS": orjson.dumps(accounts).decode()}
     process = subprocess.Popen(command, env=environment)
     try:
