@@ -22,7 +22,7 @@ from schemas.errors import Broken
 T = TypeVar("T")
 
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
-_POLL_SECONDS = 0.02
+POLL_SECONDS = 0.02
 _LOG_LINES = 40
 _MOST_MARKS = 10_000
 
@@ -41,7 +41,9 @@ class Usage:
 class MeasuredProcess:
     """A process that runs no longer than the `with` block."""
 
-    def __init__(self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, grace_seconds: float = 60.0) -> None:
+    def __init__(
+        self, command: Sequence[str], *, env: Mapping[str, str], cwd: Path, grace_seconds: float = 60.0
+    ) -> None:
         """Start it; both its outputs are read here."""
         self.started_at_seconds = time.monotonic()
         self._title = " ".join(command[:3])
@@ -55,7 +57,9 @@ class MeasuredProcess:
         """The process itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Stop it."""
         self.stop()
 
@@ -72,20 +76,28 @@ class MeasuredProcess:
         """
         return self.wait_until(lambda: self._marks.get(mark), what=f"the mark {mark!r}", within_seconds=within_seconds)
 
-    def wait_until(self, found: Callable[[], T | None], *, what: str, within_seconds: float) -> T:
+    def wait_until(
+        self, found: Callable[[], T | None], *, what: str, within_seconds: float, every_seconds: float = POLL_SECONDS
+    ) -> T:
         """What `found` finds, asked again and again while the process lives.
 
         Raises:
             Broken: the process ended, or nothing was found in time; the message has the end of its output.
         """
         deadline = time.monotonic() + within_seconds
-        while (result := found()) is None:
+        while (result := self._ask(found)) is None:
             if (code := self._process.exit_code()) is not None:
                 raise Broken(f"{self._title} ended with exit code {code} before {what}{self.tail}")
             if time.monotonic() > deadline:
                 raise Broken(f"{self._title}: no sign of {what} within {within_seconds:.0f} s{self.tail}")
-            self._process.wait(_POLL_SECONDS)
+            self._process.wait(every_seconds)
         return result
+
+    def _ask(self, found: Callable[[], T | None]) -> T | None:
+        try:
+            return found()
+        except Broken as error:
+            raise Broken(f"{self._title}: {error}{self.tail}") from error
 
     def marks(self) -> Mapping[str, float]:
         """All lines so far with the monotonic second at which each was first seen."""

@@ -13,6 +13,9 @@ from rich.table import Table
 from bench.environment import Environment
 from schemas.errors import RoomkeeperError
 
+_WIDTH = 160
+"""Of a table that goes into a file."""
+
 Figure = float | int | str | bool | None
 
 
@@ -30,12 +33,14 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
 
 def rounded(value: float) -> float | int:
     """A figure with no more digits than it is worth."""
-    return round(value) if abs(value) >= 100 else round(value, 3)  # noqa: PLR2004 - three digits or so
+    return round(value) if abs(value) >= 100 else round(value, 3)
 
 
 def publish(name: str, *, table: Table, figures: Mapping[str, Figure], environment: Environment) -> None:
     """Print the table, then the line."""
     console = Console()
+    if not console.is_terminal:
+        console.width = _WIDTH
     console.print(table)
     line = {"bench": name, **figures, "environment": environment.as_figures()}
     console.out(json.dumps(line, ensure_ascii=False), highlight=False)

@@ -7,6 +7,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+PREFIX = "bench-"
+"""Of every topic and group of the benchmarks."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:

@@ -33,7 +33,13 @@ class Loop:
             {**client, "group.id": arguments.app_id, "auto.offset.reset": "earliest", "enable.auto.commit": False}
         )
         self._producer = Producer(
-            {**client, "enable.idempotence": True, "partitioner": "murmur2_random", "linger.ms": 5, "queue.buffering.max.messages": 500_000}
+            {
+                **client,
+                "enable.idempotence": True,
+                "partitioner": "murmur2_random",
+                "linger.ms": 5,
+                "queue.buffering.max.messages": 500_000,
+            }
         )
         self._databases: dict[int, Rdict] = {}
         self._stopping = False

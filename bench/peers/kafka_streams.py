@@ -1,4 +1,4 @@
-"""Kafka Streams as a peer: its program is compiled once by Maven from `kafka-streams/` and kept in the user's cache folder."""
+"""Kafka Streams as a peer: compiled once by Maven from `kafka-streams/` and kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,15 @@ def kafka_streams_command(arguments: Sequence[str], *, guarantee: Guarantee, cac
     """
     folder = _built(cache_dir)
     options = [f"-Xmx{HEAP_MB}m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
-    return [str(find_java()), *options, "-cp", f"{folder / 'classes'}:{folder / 'lib'}/*", "roomkeeper.bench.Main", *arguments, guarantee]
+    return [
+        str(find_java()),
+        *options,
+        "-cp",
+        f"{folder / 'classes'}:{folder / 'lib'}/*",
+        "roomkeeper.bench.Main",
+        *arguments,
+        guarantee,
+    ]
 
 
 def _built(cache_dir: Path) -> Path:
@@ -45,11 +53,13 @@ def _built(cache_dir: Path) -> Path:
 def _build(folder: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None or shutil.which("javac") is None:
-        raise Misconfigured("Kafka Streams needs Maven and a JDK: install them (Debian: apt-get install maven), or leave it out with --only")
+        raise Misconfigured(
+            "Kafka Streams needs Maven and a JDK: install them (Debian: apt-get install maven), or use --only"
+        )
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(_PROJECT, folder / "project", ignore=shutil.ignore_patterns("target"))
     goals = ["compile", "dependency:copy-dependencies", f"-DoutputDirectory={folder / 'lib'}"]
-    done = subprocess.run(  # noqa: S603 - Maven with our own pom
+    done = subprocess.run(
         [maven, "-B", "-q", "-f", str(folder / "project" / "pom.xml"), *goals],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

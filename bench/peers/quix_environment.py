@@ -1,4 +1,4 @@
-"""The Python environment of Quix Streams, made once from `quix/requirements.txt` and kept in the user's cache folder."""
+"""The Python environment of Quix Streams: made once from `quix/requirements.txt`, kept in the user's cache folder."""
 
 from __future__ import annotations
 
@@ -26,13 +26,15 @@ def quix_python(cache_dir: Path) -> Path:
     if not complete.exists():
         shutil.rmtree(folder, ignore_errors=True)
         _run([sys.executable, "-m", "venv", str(folder)])
-        _run([str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--require-hashes", "-r", str(_REQUIREMENTS)])
+        _run(
+            [str(folder / "bin" / "python"), "-m", "pip", "install", "-q", "--require-hashes", "-r", str(_REQUIREMENTS)]
+        )
         complete.touch()
     return folder / "bin" / "python"
 
 
 def _run(command: list[str]) -> None:
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False
     )
     if done.returncode != 0:

@@ -1,1 +1,1 @@
-"""Events per second through a stateful fold: ours against stock Faust, Quix Streams and Kafka Streams, on one broker."""
+"""Events per second through a stateful fold: ours, stock Faust, Quix Streams and Kafka Streams on one broker."""

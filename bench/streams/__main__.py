@@ -10,11 +10,13 @@ from rich.table import Table
 
 from bench.broker import Broker, bench_broker
 from bench.environment import read_environment
+from bench.peers.arguments import PREFIX
 from bench.report import Figure, middle, progress, publish, ratio, rounded, run
-from bench.streams.codec import encode_event
-from bench.streams.measure import Course, Measured, measure
+from bench.streams.courses import Course, Prepare
+from bench.streams.measure import Measured, measure
 from bench.streams.sides import SIDES, Side
-from bench.streams.workload import Workload, expect
+from bench.streams.workload import Workload
+from runtime.topics import DEAD_LETTERS
 
 Results = Mapping[str, list[Measured]]
 
@@ -25,33 +27,38 @@ def main(
     partitions: Annotated[int, typer.Option(min=1)] = 8,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     only: Annotated[list[str] | None, typer.Option(help="Name of a side; may be repeated.")] = None,
-    bootstrap_servers: Annotated[str | None, typer.Option(help="A broker to use instead of one of the bench's own.")] = None,
+    bootstrap_servers: Annotated[
+        str | None, typer.Option(help="An empty broker to use in place of the bench's own.")
+    ] = None,
 ) -> None:
-    """Measure events per second through the simple fold."""
+    """Measure events per second through the same stateful fold."""
     environment = read_environment()
     sides = [side for side in SIDES if not only or side.name in only]
     workload = Workload(events=events, meetings=meetings)
     with bench_broker(bootstrap_servers) as broker:
-        course = _prepare(broker, workload=workload, partitions=partitions)
-        results = _race(sides, broker=broker, course=course, rounds=rounds)
+        broker.create(PREFIX + DEAD_LETTERS, partitions=1)
+        courses = _courses(sides, broker=broker, workload=workload, partitions=partitions)
+        results = _race(sides, broker=broker, courses=courses, rounds=rounds)
+        broker.remove(broker.topics_with(PREFIX))
     figures: dict[str, Figure] = {"events": events, "meetings": meetings, "partitions": partitions, "rounds": rounds}
     publish("streams", table=_table(sides, results), figures=figures | _figures(results), environment=environment)
 
 
-def _prepare(broker: Broker, *, workload: Workload, partitions: int) -> Course:
-    source = "bench-events"
-    progress(f"filling {source} with {workload.events:,} events of {workload.meetings:,} meetings")
-    broker.create(source, partitions=partitions)
-    broker.fill(source, ((event["meeting_id"].encode(), encode_event(event)) for event in workload))
-    return Course(source=source, partitions=partitions, expected=expect(workload))
+def _courses(sides: Sequence[Side], *, broker: Broker, workload: Workload, partitions: int) -> Mapping[Prepare, Course]:
+    courses: dict[Prepare, Course] = {}
+    for prepare in dict.fromkeys(side.course for side in sides):
+        progress(f"preparing {workload.events:,} events of {workload.meetings:,} meetings: {prepare.__name__}")
+        courses[prepare] = prepare(broker, workload, partitions)
+    return courses
 
 
-def _race(sides: Sequence[Side], *, broker: Broker, course: Course, rounds: int) -> Results:
+def _race(sides: Sequence[Side], *, broker: Broker, courses: Mapping[Prepare, Course], rounds: int) -> Results:
+    """Every side in turn, round after round, so that what the machine does beside hits all alike."""
     results: dict[str, list[Measured]] = {side.name: [] for side in sides}
     for number in range(1, rounds + 1):
         for side in sides:
-            app_id = f"bench-{side.name.replace('_', '-')}-{number}"
-            measured = measure(side, broker=broker, course=course, app_id=app_id)
+            app_id = f"{PREFIX}{side.name.replace('_', '-')}-{number}"
+            measured = measure(side, broker=broker, course=courses[side.course], app_id=app_id)
             results[side.name].append(measured)
             progress(f"round {number}: {side.title}: {measured.events_per_s:,.0f} events/s, results are right")
     return results

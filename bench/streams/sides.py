@@ -9,14 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.broker import CACHE_DIR
+from bench.peers.arguments import PREFIX
 from bench.peers.kafka_streams import Guarantee, kafka_streams_command
 from bench.peers.quix_environment import quix_python
-from bench.streams.codec import Plain, decode_status
+from bench.streams.codec import encode_status
+from bench.streams.courses import Prepare, rooms_course, status_course
+from bench.streams.status import TABLE
+from runtime.topics import ROOM_EVENTS
 from schemas.codec import decode
 from schemas.records.tables import Revised
+from streams.rooms.fold import RoomsFold
 
-State = tuple[str, Plain]
-"""Meeting id and status."""
+State = tuple[str, bytes]
+"""Key and entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,14 @@ class Where:
 
     def arguments(self) -> list[str]:
         """In the order that `bench.peers.arguments` reads them."""
-        return [self.bootstrap_servers, self.app_id, self.source, self.output, str(self.state_dir), str(self.partitions)]
+        return [
+            self.bootstrap_servers,
+            self.app_id,
+            self.source,
+            self.output,
+            str(self.state_dir),
+            str(self.partitions),
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +58,16 @@ class Side:
     command: Callable[[Where], Sequence[str]]
     read_state: Callable[[bytes, bytes], State]
     """What a record of its changelog, key and value, says."""
+    course: Prepare = status_course
+    output: str | None = None
+    """Its output topic, where it is always the same one."""
+    table: str | None = None
+    """Of a side which wants its changelog made for it."""
 
 
-def _python(module: str, *, python: Callable[[], Path] = lambda: Path(sys.executable)) -> Callable[[Where], Sequence[str]]:
+def _python(
+    module: str, *, python: Callable[[], Path] = lambda: Path(sys.executable)
+) -> Callable[[Where], Sequence[str]]:
     return lambda where: [str(python()), "-m", module, *where.arguments()]
 
 
@@ -56,21 +75,21 @@ def _kafka_streams(guarantee: Guarantee) -> Callable[[Where], Sequence[str]]:
     return lambda where: kafka_streams_command(where.arguments()[:5], guarantee=guarantee, cache_dir=CACHE_DIR)
 
 
-def _ours(key: bytes, value: bytes) -> State:
-    return key.decode(), decode_status(decode(value, Revised).entry)
+def _revised(key: bytes, value: bytes) -> State:
+    return key.decode(), decode(value, Revised).entry
 
 
 def _plain(key: bytes, value: bytes) -> State:
-    return key.decode(), decode_status(value)
+    return key.decode(), value
 
 
 def _faust(key: bytes, value: bytes) -> State:
-    return json.loads(key), json.loads(value)
+    return json.loads(key), encode_status(json.loads(value))
 
 
 def _quix(key: bytes, value: bytes) -> State:
     meeting, _, _ = key.partition(b"|")
-    return json.loads(meeting), json.loads(value)
+    return json.loads(meeting), encode_status(json.loads(value))
 
 
 SIDES: Sequence[Side] = (
@@ -79,7 +98,18 @@ SIDES: Sequence[Side] = (
         title="Roomkeeper's engine",
         guarantee="exactly once: outputs, changelog and offsets in one transaction",
         command=_python("bench.streams.ours"),
-        read_state=_ours,
+        read_state=_revised,
+        table=TABLE,
+    ),
+    Side(
+        name="own_fold",
+        title="Roomkeeper's engine and its fold of rooms",
+        guarantee="exactly once: outputs, changelog and offsets in one transaction",
+        command=_python("bench.streams.own_fold"),
+        read_state=_revised,
+        course=rooms_course,
+        output=PREFIX + ROOM_EVENTS,
+        table=RoomsFold.table,
     ),
     Side(
         name="quix",

@@ -16,8 +16,7 @@ import org.apache.kafka.streams.state.Stores;
  * Runs {@link StatusFold} with one thread until SIGTERM.
  *
  * <p>Arguments: bootstrap servers, application id, input topic, output topic, state folder, processing guarantee. Lines on
- * standard output mark what happens: {@code first} (event), {@code restore} (begins), {@code restored N} (records in all so
- * far), {@code running}.
+ * standard output mark what happens: {@code first} (event), {@code restored N} (records in all, after each batch).
  */
 public final class Main {
   private Main() {}
@@ -37,9 +36,7 @@ public final class Main {
     CountDownLatch ended = new CountDownLatch(1);
     streams.setStateListener(
         (now, before) -> {
-          if (now == KafkaStreams.State.RUNNING) {
-            say("running");
-          } else if (now == KafkaStreams.State.ERROR) {
+          if (now == KafkaStreams.State.ERROR) {
             ended.countDown();
           }
         });
@@ -69,23 +66,17 @@ public final class Main {
 
   private static final class RestoreMarks implements StateRestoreListener {
     private long restored;
-    private boolean started;
 
     @Override
-    public synchronized void onRestoreStart(TopicPartition partition, String store, long start, long end) {
-      if (!started) {
-        started = true;
-        say("restore");
-      }
-    }
+    public void onRestoreStart(TopicPartition partition, String store, long start, long end) {}
 
     @Override
-    public void onBatchRestored(TopicPartition partition, String store, long end, long count) {}
-
-    @Override
-    public synchronized void onRestoreEnd(TopicPartition partition, String store, long total) {
-      restored += total;
+    public synchronized void onBatchRestored(TopicPartition partition, String store, long end, long count) {
+      restored += count;
       say("restored " + restored);
     }
+
+    @Override
+    public void onRestoreEnd(TopicPartition partition, String store, long total) {}
   }
 }
