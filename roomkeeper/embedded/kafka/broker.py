@@ -82,7 +82,8 @@ class EmbeddedKafka(Service):
 
     def _format(self) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-        arguments = ("format", "--cluster-id", cluster_id, "--config", str(self._properties))
+        # One word with its option: an id may begin with a hyphen.
+        arguments = ("format", f"--cluster-id={cluster_id}", "--config", str(self._properties))
         command = self._run("kafka.tools.StorageTool", *arguments, options=(*_QUICK, "-XX:+UseSerialGC"))
         done = subprocess.run(  # noqa: S603 - Kafka's own tool
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_FORMAT_SECONDS, check=False
