@@ -65,7 +65,7 @@ def migrations() -> tuple[Migration, ...]:
     """Every migration of this version, in order.
 
     Raises:
-        Broken: the files' numbers are not 1, 2, 3 ...
+        Broken: two files have one number.
     """
     found = [
         Migration(number=int(match["number"]), name=match["name"], sql=file.read_text(encoding="utf-8"))
@@ -73,8 +73,8 @@ def migrations() -> tuple[Migration, ...]:
         if (match := _FILE.fullmatch(file.name))
     ]
     ordered = tuple(sorted(found, key=lambda each: each.number))
-    if [each.number for each in ordered] != list(range(1, len(ordered) + 1)):
-        raise Broken(f"migrations are not numbered one after the other: {', '.join(map(str, ordered))}")
+    if len({each.number for each in ordered}) != len(ordered):
+        raise Broken(f"two migrations have one number: {', '.join(map(str, ordered))}")
     return ordered
 
 
@@ -120,7 +120,7 @@ def _status(connection: Connection) -> Status:
             )
     if len(applied) > len(known):
         raise Misconfigured(
-            f"the database has migration {applied[-1].number}, this version ends at {len(known)}: use a newer version"
+            f"the database has migration {applied[-1].number}, this version ends at {known[-1].number}: use a newer version"
         )
     return Status(applied=applied, pending=known[len(applied) :])
 
