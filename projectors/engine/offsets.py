@@ -45,3 +45,8 @@ class Offsets:
         """Store how many bad records in a row end at each partition's offset."""
         parameters = {**self._names, "partitions": list(runs), "runs": list(runs.values())}
         cursor.execute(self._queries["note_bad_runs"], parameters)
+
+    def advance(self, cursor: Cursor[DictRow], ends: Mapping[int, int]) -> None:
+        """Let these partitions go on from here, unless they are further already."""
+        parameters = {**self._names, "partitions": list(ends), "next": list(ends.values())}
+        cursor.execute(self._queries["advance_offsets"], parameters)

@@ -21,6 +21,7 @@ class Refusals:
     def __init__(self, producer: Producer, *, topic_prefix: str, stage: str, clock: Clock) -> None:
         """`stage` says who could not use them."""
         self._producer = producer
+        self._prefix = topic_prefix
         self._topic = physical(DEAD_LETTERS, prefix=topic_prefix)
         self._stage = stage
         self._clock = clock
@@ -41,7 +42,7 @@ class Refusals:
         record = refused.consumed
         headers = dead_letter_headers(
             origin=Origin(
-                topic=record.topic,
+                topic=physical(record.topic, prefix=self._prefix),
                 partition=record.partition,
                 offset=record.offset,
                 timestamp_ms=record.timestamp_ms,

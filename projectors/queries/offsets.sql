@@ -30,3 +30,11 @@ WHERE stored.projection = %(projection)s AND stored.topic = %(topic)s AND stored
 -- name: end_idle_transactions
 -- A process that is frozen in the middle of a transaction would keep its locks; after so long the server ends it.
 SELECT set_config('idle_in_transaction_session_timeout', %(idle_ms)s::text, false);
+
+-- name: advance_offsets
+-- Let partitions go on from here, unless they are further already; whoever owns one finds itself overtaken and starts over.
+UPDATE projector_offsets AS stored
+SET next_offset = moved.next_offset, bad_run = 0
+FROM unnest(%(partitions)s::integer[], %(next)s::bigint[]) AS moved(partition, next_offset)
+WHERE stored.projection = %(projection)s AND stored.topic = %(topic)s
+  AND stored.partition = moved.partition AND stored.next_offset < moved.next_offset;

@@ -78,7 +78,7 @@ def test_poison_records_become_dead_letters_and_the_others_rows(ready: Settings)
     assert all(key == value for key, value, _ in letters)
     assert {letter.failure.stage for _, _, letter in letters} == {"projectors.tally"}
     assert {letter.failure.error_class for _, _, letter in letters} == {"BadMessage", "RefusedByDatabase"}
-    assert {letter.failure.origin.topic for _, _, letter in letters} == {ROOM_EVENTS}
+    assert {letter.failure.origin.topic for _, _, letter in letters} == {ready.kafka.topic_prefix + ROOM_EVENTS}
 
 
 def test_a_dead_letter_says_nothing_of_the_refused_value(ready: Settings) -> None:
