@@ -120,7 +120,7 @@ def _status(connection: Connection) -> Status:
             )
     if len(applied) > len(known):
         raise Misconfigured(
-            f"the database has migration {applied[-1].number}, this version ends at {known[-1].number}: use a newer version"
+            f"the database has migration {applied[-1].number}, this version ends at {known[-1].number}: use a newer one"
         )
     return Status(applied=applied, pending=known[len(applied) :])
 
