@@ -32,6 +32,9 @@ class Entry:
 
 
 COMMANDS = {
+    "demo": Entry(
+        module="roomkeeper.demo.command", help="A day of meetings with faults, and how it came out.", alone=True
+    ),
     "up": Entry(
         module="roomkeeper.up", help="Run broker, database, simulator and all roles on this machine.", alone=True
     ),

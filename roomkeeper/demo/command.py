@@ -1,0 +1,117 @@
+"""The command `roomkeeper demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from threading import Lock
+from typing import Annotated, TextIO
+
+import typer
+from rich.console import Console
+
+from roomkeeper.demo.caller import Caller
+from roomkeeper.demo.day import Breakage, Day, Outcome
+from roomkeeper.demo.programme import SPEED
+from roomkeeper.demo.report import conclusion, happenings, objections, table
+from roomkeeper.demo.zoom_side import ZoomSide
+from roomkeeper.interruption import interruption
+from roomkeeper.local.stack import Shape, Stack
+from roomkeeper.up import welcome
+from runtime.clock import SystemClock
+from runtime.randomness import unseeded
+from runtime.settings import Settings, load
+from schemas.errors import Broken, Misconfigured
+
+WORKERS = 2
+_VICTIM = "streams-1"
+
+
+def build() -> typer.Typer:
+    """The command `roomkeeper demo`."""
+    app = typer.Typer()
+    app.command("demo")(_demo)
+    return app
+
+
+def _demo(
+    *,
+    seed: Annotated[int, typer.Option(help="Equal seeds give an equal day.")] = 1,
+    stay: Annotated[
+        bool | None, typer.Option(help="Whether it stays up afterwards; by default where there is a terminal.")
+    ] = None,
+) -> None:
+    """A day of meetings with faults, on a real broker and database, beside what should come out."""
+    console = Console(highlight=False)
+    settings = _own_settings(load())
+    folder = settings.embedded.data_dir
+    shutil.rmtree(folder, ignore_errors=True)  # an earlier day, whose Zoom is gone
+    folder.mkdir(parents=True)
+    shape = Shape(copies={"streams": WORKERS}, simulator=("--speed", f"{SPEED:g}", "--seed", str(seed)))
+    with (folder / "processes.log").open("w", encoding="utf-8") as log, interruption() as wanted:
+        console.print(f"starting broker, database, simulated Zoom and all roles; their words go to {log.name}")
+        with Stack(settings, sink=_FileLog(log), shape=shape) as stack:
+            outcome = asyncio.run(_day(stack, console))
+            stays = console.is_terminal if stay is None else stay
+            _print(console, outcome, addresses=welcome(stack, SystemClock()) if stays else None)
+            if stays:
+                wanted.wait()
+    if any(verdict.objections for verdict in outcome.verdicts):
+        raise typer.Exit(1)
+
+
+async def _day(stack: Stack, console: Console) -> Outcome:
+    clock = SystemClock(shift_seconds=stack.settings.clock.shift_seconds)
+    began = clock.monotonic_seconds()
+
+    def say(text: str) -> None:
+        console.print(f"[dim]{clock.monotonic_seconds() - began:6.1f} s[/]  {text}")
+
+    if stack.addresses.simulator is None:
+        raise Broken("the stack has no simulated Zoom")
+    caller = Caller(stack.addresses.ingress, api_key=stack.api_key)
+    async with caller, ZoomSide(stack.addresses.simulator) as zoom:
+        run_id = f"demo-{unseeded().getrandbits(48):012x}"
+        day = Day(caller, zoom, clock=clock, run_id=run_id, say=say)
+        return await day.pass_by(_breakage(stack))
+
+
+def _breakage(stack: Stack) -> Breakage:
+    starts = stack.group.starts(_VICTIM)
+
+    def is_back() -> bool:
+        if stack.group.failed:
+            raise Misconfigured(f"{', '.join(stack.group.failed)} ended for good")
+        return stack.group.starts(_VICTIM) > starts and stack.group.pid(_VICTIM) is not None
+
+    return Breakage(kill=lambda: stack.group.kill(_VICTIM), is_back=is_back)
+
+
+def _own_settings(settings: Settings) -> Settings:
+    """Never a real Zoom, and a folder of its own beside that of `roomkeeper up`."""
+    embedded = settings.embedded.model_copy(update={"data_dir": settings.embedded.data_dir.with_name("demo")})
+    return settings.model_copy(update={"accounts": (), "embedded": embedded})
+
+
+def _print(console: Console, outcome: Outcome, *, addresses: str | None) -> None:
+    console.print()
+    console.print(table(outcome.verdicts))
+    for objection in objections(outcome.verdicts):
+        console.print(f"[red]{objection}[/]")
+    console.print(happenings(outcome.counts, workers_killed=1))
+    if addresses is not None:
+        console.print(addresses, markup=False, soft_wrap=True)
+    console.print(conclusion(outcome.verdicts))
+
+
+class _FileLog:
+    """Takes the lines of all processes into one file."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._lock = file, Lock()
+
+    def __call__(self, name: str, line: str) -> None:
+        """One line of the process `name`."""
+        with self._lock:
+            self._file.write(f"{name:>12} | {line}\n")
+            self._file.flush()
