@@ -24,6 +24,7 @@ ROOM_EVENTS = "room-events"
 DEAD_LETTERS = "dead-letters"
 SECURITY_ALERTS = "security-alerts"
 MEETINGS_CHANGELOG = "roomkeeper-streams-meetings-changelog"
+ROOMS_CHANGELOG = "roomkeeper-streams-rooms-changelog"
 
 DAY_MS = 86_400_000
 

@@ -35,6 +35,8 @@ class Attendance:
     """As far as they count, oldest first."""
     breakout_seconds: tuple[tuple[str, int], ...]
     """Time by breakout room's uuid."""
+    anomalies: tuple[tuple[str, int], ...]
+    """What does not fit, and when: `joined_after_end`, `left_without_join`."""
 
 
 def attendance(run: Run, connections: Sequence[Connection], *, now: int) -> list[Attendance]:
@@ -43,14 +45,6 @@ def attendance(run: Run, connections: Sequence[Connection], *, now: int) -> list
     for connection, person in zip(connections, persons(connections), strict=True):
         mine[person].append(connection)
     return [_of_person(run, person, mine[person], now) for person in sorted(mine)]
-
-
-def late_joins(run: Run, connections: Iterable[Connection]) -> list[tuple[str, int]]:
-    """User id and time of joins after the end of the run: anomalies."""
-    if run.ended_at is None or run.end_inferred:
-        return []
-    end = run.ended_at
-    return [(each.user_id, stay.joined) for each in connections for stay in each.stays if stay.joined > end]
 
 
 def union_ms(intervals: Iterable[tuple[int, int]]) -> int:
@@ -84,7 +78,15 @@ def _of_person(run: Run, person: Person, connections: Sequence[Connection], now:
         connections=len(connections),
         stays=tuple(stay for stay, _ in counted),
         breakout_seconds=tuple((room, union_ms(rooms[room]) // 1000) for room in sorted(rooms)),
+        anomalies=_anomalies(run, stays, connections),
     )
+
+
+def _anomalies(run: Run, stays: Sequence[Stay], connections: Sequence[Connection]) -> tuple[tuple[str, int], ...]:
+    end = None if run.end_inferred else run.ended_at
+    late = {("joined_after_end", stay.joined) for stay in stays if end is not None and stay.joined > end}
+    orphans = {("left_without_join", time) for each in connections for time in each.orphan_leaves}
+    return tuple(sorted(late | orphans))
 
 
 def _stays(connections: Sequence[Connection]) -> list[Stay]:
