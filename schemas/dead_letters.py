@@ -17,6 +17,8 @@ from typing import Any
 from schemas.errors import DecodeError
 
 PREFIX = "roomkeeper-dl-"
+REPLAY_HEADER = PREFIX + "replay"
+"""Put on a message by the replay that sends it back, with the job's name; the next failure names it as its job."""
 MESSAGE_CHARS = 500
 """An error's text is cut here: it explains, it is no copy of the message."""
 HISTORY_LINES = 16
@@ -47,6 +49,8 @@ class Failure:
     failed_at: datetime
     attempt: int
     """1 the first time."""
+    job: str | None = None
+    """The replay that brought the message back before it failed; None the first time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,7 @@ def dead_letter_headers(
         message=str(error)[:MESSAGE_CHARS],
         failed_at=failed_at,
         attempt=history[-1].attempt + 1 if history else 1,
+        job=_job(previous) if history else None,
     )
     headers = original_headers(previous)
     headers += [(PREFIX + name, str(value).encode()) for name, value in _plain(failure).items()]
@@ -124,8 +129,14 @@ def _history(previous: Headers) -> tuple[Failure, ...]:
     return lines if len(lines) <= HISTORY_LINES else (lines[0], *lines[1 - HISTORY_LINES :])
 
 
+def _job(previous: Headers) -> str | None:
+    found = next((value for name, value in previous if name == REPLAY_HEADER and value), None)
+    return None if found is None else found.decode(errors="replace")
+
+
 def _plain(failure: Failure) -> dict[str, str | int]:
-    return {
+    job: dict[str, str | int] = {} if failure.job is None else {"job": failure.job}
+    return job | {
         "topic": failure.origin.topic,
         "partition": failure.origin.partition,
         "offset": failure.origin.offset,
@@ -151,4 +162,5 @@ def _failure(plain: dict[str, Any]) -> Failure:
         message=plain["message"],
         failed_at=datetime.fromisoformat(plain["failed-at"]),
         attempt=int(plain["attempt"]),
+        job=plain.get("job"),
     )

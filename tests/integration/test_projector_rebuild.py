@@ -94,10 +94,14 @@ def test_the_changelog_alone_gives_the_rows_that_the_events_gave(ready: Settings
     assert all(row["retried"] for row in rows(empty, "room_requests", "retried"))
 
     fold(ready, MEETINGS, 5)
-    for settings in (ready, empty):
-        with running(settings, MeetingsProjection()):
-            wait_for(lambda: len(rows(settings, "commands", "command_id")) >= 2 * MEETINGS + 10, what="the new rows")
+    _go_on(ready, commands=2 * MEETINGS + 10)
+    _go_on(empty, commands=2 * MEETINGS + 10)
     assert read_model(empty) == read_model(ready)
+
+
+def _go_on(settings: Settings, *, commands: int) -> None:
+    with running(settings, MeetingsProjection()):
+        wait_for(lambda: len(rows(settings, "commands", "command_id")) >= commands, what="the new rows")
 
 
 def test_a_rebuild_beside_a_live_projector_changes_nothing(ready: Settings) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from schemas.dead_letters import (
     HISTORY_LINES,
+    REPLAY_HEADER,
     MESSAGE_CHARS,
     PREFIX,
     Origin,
@@ -21,7 +22,9 @@ from schemas.errors import BadMessage, DecodeError
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123000, tzinfo=UTC)
 
 
-def failing(offset: int, previous: list[tuple[str, bytes]] | None = None, text: str = "no such kind") -> list[tuple[str, bytes]]:
+def failing(
+    offset: int, previous: list[tuple[str, bytes]] | None = None, text: str = "no such kind"
+) -> list[tuple[str, bytes]]:
     """Headers of a message that failed at this offset."""
     return dead_letter_headers(
         origin=Origin(topic="zoom-events", partition=3, offset=offset, timestamp_ms=1_772_000_000_000),
@@ -79,3 +82,17 @@ def test_a_live_message_is_not_a_dead_letter() -> None:
     assert not carries_failure([("content-type", b"x")])
     with pytest.raises(DecodeError):
         parse_dead_letter([("content-type", b"x")])
+
+
+def test_a_return_names_the_job_that_brought_it_back() -> None:
+    """The failure after a replay carries the replay's name, and so does its line of history later."""
+    replayed = [*failing(7), (REPLAY_HEADER, b"friday")]
+    returned = failing(8, replayed)
+    letter = parse_dead_letter(failing(9, [*returned, (REPLAY_HEADER, b"monday")]))
+    assert parse_dead_letter(returned).failure.job == "friday"
+    assert [*(each.job for each in letter.history), letter.failure.job] == [None, "friday", "monday"]
+
+
+def test_a_job_without_a_failure_is_no_history() -> None:
+    """A header that somebody else put on a live message means nothing."""
+    assert parse_dead_letter(failing(7, [(REPLAY_HEADER, b"forged")])).failure.job is None
