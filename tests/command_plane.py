@@ -38,7 +38,7 @@ from tests.meeting_commands import Caller, Table
 from tests.simulated_zoom import ACCOUNT, HOST, ManualClock, SimulatedZoom, config, simulated_zoom
 from tests.zoom_calls import app_of
 from zoom.client.client import Tries, ZoomClient
-from zoom.client.tokens import ProcessTokens, TokenCall
+from zoom.client.tokens import App, ProcessTokens, TokenCall
 
 START = "2027-03-20T09:00:00"
 QUICK = RoomSettings(keep_backoff_seconds=(0.0, 0.0, 0.0), call_backoff_seconds=(0.0, 0.0), call_timeout_seconds=2.0)
@@ -148,6 +148,7 @@ class Plane:
         rooms: RoomSettings = QUICK,
         accounts: Sequence[str] = (ACCOUNT.account_id,),
         wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] | None = None,
+        app: App | None = None,
         **client: Any,
     ) -> AsyncIterator[RoomWorker]:
         """A worker that works when it is told to."""
@@ -157,7 +158,8 @@ class Plane:
             AsyncDatabase(self.settings.postgres, role=f"rooms-{name}") as database,
             httpx.AsyncClient(transport=transport) as http,
         ):
-            calls = RoomCalls(self._client(http, rooms, client), clock=self.clock, tracking_fields=self._fields())
+            made = self._client(http, app or app_of(self.zoom), rooms, client)
+            calls = RoomCalls(made, clock=self.clock, tracking_fields=self._fields())
             queue = Queue(database, worker=name, clock=self.clock, settings=rooms)
             random = seeded(1, name)
             yield RoomWorker(
@@ -170,8 +172,7 @@ class Plane:
                 random=random,
             )
 
-    def _client(self, http: httpx.AsyncClient, rooms: RoomSettings, other: Mapping[str, Any]) -> ZoomClient:
-        app = app_of(self.zoom)
+    def _client(self, http: httpx.AsyncClient, app: App, rooms: RoomSettings, other: Mapping[str, Any]) -> ZoomClient:
         first, limit = rooms.call_backoff_seconds
         tries = Tries(
             most=rooms.call_attempts,

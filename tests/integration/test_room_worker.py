@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
 
 from runtime.settings import Settings
 from simulator.faults import Kind
-from tests.command_plane import Plane, command_plane
+from tests.command_plane import START, Plane, command_plane
 from tests.simulated_zoom import ACCOUNT
 from tests.zoom_calls import calls, order
 
@@ -229,3 +230,14 @@ async def test_settled_row_that_is_never_answered_is_taken_again(plane: Plane) -
         plane.deliver()
     assert (early, again, len(plane.rooms()), plane.requests()) == (0, 1, 1, [])
     assert plane.rows("SELECT count(*) FROM unsure_meetings") == [(1,)]
+
+
+async def test_same_create_twice_makes_one_room(plane: Plane) -> None:
+    """ZC34: two creates at once under one key are one meeting, one call and one room, and both get the same answer."""
+    first, second = plane.put(plane.caller.create(start_time=START), plane.caller.create(start_time=START))
+    async with plane.worker("a") as a, plane.worker("b") as b:
+        await asyncio.gather(a.run_once(), b.run_once())
+        plane.deliver()
+    (again,) = plane.put(plane.caller.create(start_time=START))
+    assert (first.answer, first.event_id) == (second.answer, second.event_id) == (again.answer, again.event_id)
+    assert (calls(plane.zoom, "create"), len(plane.rooms())) == ({201: 1}, 1)

@@ -139,12 +139,17 @@ def _read(body: bytes, *, keeps_secrets: bool) -> tuple[int, str, Mapping[str, A
         return NO_CODE, "", None
     code = document.get("code")
     try:
-        clean = document if keeps_secrets else without_secrets(document)
+        clean = document if keeps_secrets else without_secrets(document) | _page(document)
     except BadMessage:
         return NO_CODE, "", None
     if not isinstance(code, int) or isinstance(code, bool):
         code = NO_CODE
     return code, _message(document), clean
+
+
+def _page(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The mark of the next page, which is no secret, whatever its name."""
+    return {name: value for name, value in document.items() if name == "next_page_token"}
 
 
 def _read_xml(body: bytes) -> tuple[int, str, None]:
@@ -163,4 +168,5 @@ def _message(document: Mapping[str, Any]) -> str:
 
 def _clean(text: str) -> str:
     """The text without credentials that it may echo."""
-    return _BEARER.sub("[removed]", " ".join(text.split()))[:MESSAGE_CHARS]
+    plain = str(without_secrets({"text": " ".join(text.split())})["text"])
+    return _BEARER.sub("[removed]", plain)[:MESSAGE_CHARS]

@@ -1,0 +1,273 @@
+"""Leases and epochs: workers that stall, die or overlap leave one room and one result (ZC48, ZC49)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+
+import httpx
+import pytest
+
+from reconciler.rooms.results import Concluded
+from reconciler.rooms.worker import RoomWorker
+from runtime.settings import RoomSettings, Settings
+from schemas.ids import AccountId
+from tests.command_plane import QUICK, START, Plane, Stall, command_plane
+from tests.meeting_commands import Caller
+from tests.simulated_zoom import ACCOUNT
+from tests.waiting import eventually
+from tests.zoom_calls import calls
+
+
+@pytest.fixture
+def plane(settings: Settings) -> Iterator[Plane]:
+    """A command plane of the test's own."""
+    with command_plane(settings) as made:
+        yield made
+
+
+@asynccontextmanager
+async def stalled(plane: Plane, method: str) -> AsyncIterator[tuple[RoomWorker, Stall, asyncio.Task[int]]]:
+    """A worker in the middle of a call that Zoom has acted on and that has not come back."""
+    stalls: list[Stall] = []
+
+    def wrap(inner: httpx.AsyncBaseTransport) -> Stall:
+        stalls.append(Stall(inner, method))
+        return stalls[0]
+
+    patient = QUICK.model_copy(update={"call_timeout_seconds": 60.0})
+    async with plane.worker("slow", wrap=wrap, rooms=patient) as worker:
+        working = asyncio.create_task(worker.run_once())
+        await stalls[0].reached.wait()
+        try:
+            yield worker, stalls[0], working
+        finally:
+            stalls[0].go_on.set()
+            with suppress(asyncio.CancelledError):
+                await working
+
+
+def after_the_lease(plane: Plane) -> None:
+    """Time passes until a lease that is not renewed is over."""
+    plane.clock.advance(seconds=121)
+
+
+async def test_renewed_lease_is_nobody_elses(plane: Plane) -> None:
+    """ZC48 3: while a slow worker renews its lease, no other gets the row."""
+    plane.create()
+    async with stalled(plane, "POST") as (slow, _, _), plane.worker("b") as other:
+        for _ in range(4):
+            plane.clock.advance(seconds=60)
+            await slow.renew()
+            assert await other.run_once() == 0
+    plane.deliver()
+    assert (len(plane.rooms()), plane.requests(), plane.meeting.room_status) == (1, [], "ready")
+
+
+async def test_late_create_while_another_looks(plane: Plane) -> None:
+    """ZC48 1: the second worker finds the first one's room by its key; the first one reports late and settles nothing."""
+    plane.create()
+    async with stalled(plane, "POST") as (_, stall, slow):
+        after_the_lease(plane)
+        async with plane.worker("b") as other:
+            await other.run_once()
+            stall.go_on.set()
+            await slow
+            plane.deliver()
+            kinds = [(report.kind, report.outcome) for report in plane.sent.outcomes()]
+            repaired = plane.requests()
+            await other.run_once()
+            plane.deliver()
+    assert kinds == [("outcome", "done"), ("late_report", "done")]
+    assert (repaired, plane.requests(), len(plane.rooms(exist=False))) == (["update:2"], [], 1)
+
+
+async def test_late_create_before_any_list_shows_it(plane: Plane) -> None:
+    """ZC48 1: the late 201 itself tells which room it was, so that nobody makes a second one."""
+    plane.create()
+    async with stalled(plane, "POST") as (_, stall, slow):
+        plane.rooms()[0].listed_at = plane.clock.now().replace(year=2028)
+        after_the_lease(plane)
+        async with plane.worker("b") as other:
+            await other.run_once()
+            stall.go_on.set()
+            await slow
+            plane.deliver()
+            adopted = (plane.meeting.room_status, plane.requests())
+            for _ in range(4):
+                plane.clock.advance(seconds=60)
+                await other.run_once()
+                plane.deliver()
+    assert adopted == ("ready", ["create:1", "update:2"])
+    assert (plane.requests(), calls(plane.zoom, "create"), len(plane.rooms())) == ([], {201: 1}, 1)
+
+
+async def test_second_room_of_a_slow_call_is_removed(plane: Plane) -> None:
+    """A call that outlived every look-up made a second room; its late report leads to its removal."""
+    plane.create()
+    async with stalled(plane, "POST") as (_, stall, slow):
+        first = plane.rooms()[0]
+        first.listed_at = plane.clock.now().replace(year=2028)
+        async with plane.worker("b") as other:
+            for _ in range(6):
+                after_the_lease(plane)
+                await other.run_once()
+                plane.deliver()
+            second = plane.meeting.room
+            stall.go_on.set()
+            await slow
+            plane.deliver()
+            doomed = [room.zoom_id for room in plane.meeting.second_rooms]
+            await other.drain()
+            plane.deliver()
+    assert second is not None
+    assert doomed == [str(first.number)]
+    assert ([str(room.number) for room in plane.rooms()], plane.meeting.second_rooms) == ([second.zoom_id], ())
+
+
+async def test_late_update_is_repaired(plane: Plane) -> None:
+    """What a late update may have undone is sent again, under a fresh key."""
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+    plane.put(plane.caller.change(topic="Second"))
+    async with stalled(plane, "PATCH") as (_, stall, slow), plane.worker("b") as other:
+        after_the_lease(plane)
+        plane.put(plane.caller.change(topic="Third"))
+        await other.run_once()
+        plane.deliver()
+        await other.run_once()
+        plane.deliver()
+        plane.rooms()[0].details = replace(plane.rooms()[0].details, topic="Second")  # the slow call lands only now
+        stall.go_on.set()
+        await slow
+        plane.deliver()
+        repair = plane.requests()
+        await other.run_once()
+        plane.deliver()
+    assert (repair, plane.rooms()[0].details.topic, plane.requests()) == (["update:4"], "Third", [])
+
+
+async def test_claim_of_a_started_row_puts_the_room_in_doubt(plane: Plane) -> None:
+    """The meeting is read back for a while when another worker's call may still be under way."""
+    plane.create()
+    async with stalled(plane, "POST") as (_, _, _):
+        before = plane.rows("SELECT count(*) FROM unsure_meetings")
+        after_the_lease(plane)
+        async with plane.worker("b") as other:
+            await other.run_once()
+        after = plane.rows("SELECT until_at - since_at >= interval '20 minutes' FROM unsure_meetings")
+    assert (before, after) == ([(0,)], [(True,)])
+
+
+async def test_settlement_under_an_old_epoch_touches_nothing(plane: Plane) -> None:
+    """The row belongs to whoever claimed it last; a settle that finds nothing is no late call."""
+    plane.create()
+    async with plane.worker("a") as first, plane.worker("b") as second:
+        (old,) = await first._claim(1)
+        after_the_lease(plane)
+        (new,) = await second._claim(1)
+        settled = await first._queue.settle(old.request, Concluded(outcome="done"))
+        started = await first._queue.start(old.request, counted=True)
+    rows = plane.rows("SELECT epoch, leased_by, settled_at, attempts FROM room_requests")
+    assert new.request.epoch > old.request.epoch
+    assert (settled, started, rows) == (False, False, [(new.request.epoch, "b", None, 0)])
+
+
+async def test_row_that_was_taken_away_is_not_called_for(plane: Plane) -> None:
+    """A cancel discards a create that was claimed but not called; the worker finds that out before it calls."""
+    plane.create()
+    async with plane.worker() as worker:
+        (claimed,) = await worker._claim(1)
+        plane.put(plane.caller.cancel())
+        await worker._work(claimed)
+    assert (calls(plane.zoom, "create"), plane.requests(), plane.sent.outcomes()) == ({}, ["cancel:2"], [])
+
+
+async def test_workers_claim_different_rows(plane: Plane) -> None:
+    """Several workers at once share the due rows, none of them twice, at most fifty each."""
+    for number in range(120):
+        caller = Caller(key=f"cmd-{number:04d}", account=AccountId(ACCOUNT.account_id))
+        plane.put(caller.create(start_time=START))
+    async with plane.worker("a") as a, plane.worker("b") as b, plane.worker("c") as c:
+        taken = await asyncio.gather(*(worker._claim(50) for worker in (a, b, c)))
+    keys = [each.request.provider_key for claimed in taken for each in claimed]
+    epochs = {each.request.epoch for claimed in taken for each in claimed}
+    assert (len(keys), len(set(keys)), len(epochs)) == (120, 120, 120)
+    assert max(len(claimed) for claimed in taken) <= 50
+
+
+@pytest.mark.parametrize("action", ["create", "update", "cancel"])
+@pytest.mark.parametrize("point", ["claimed", "called", "reported"])
+async def test_death_at_any_point(plane: Plane, point: str, action: str) -> None:
+    """ZC49: whoever takes a dead worker's row over leaves one room as the meeting wants it, or none, and one result."""
+    plane.create()
+    async with plane.worker() as first:
+        if action != "create":
+            await first.drain()
+            plane.deliver()
+            plane.put(plane.caller.change(topic="Other") if action == "update" else plane.caller.cancel())
+    await _die(plane, point, method={"create": "POST", "update": "PATCH", "cancel": "DELETE"}[action])
+    after_the_lease(plane)
+    async with plane.worker("b") as heir:
+        await heir.drain()
+        plane.deliver()
+        plane.clock.advance(seconds=130)
+        await heir.drain()
+        plane.deliver()
+    assert (plane.requests(), len(plane.rooms())) == ([], 0 if action == "cancel" else 1)
+    if action == "update":
+        assert plane.rooms()[0].details.topic == "Other"
+    assert plane.meeting.room_status == ("removed" if action == "cancel" else "ready")
+    assert plane.rows("SELECT count(*) FROM room_requests WHERE leased_by IS NOT NULL") == [(0,)]
+
+
+async def _die(plane: Plane, point: str, *, method: str) -> None:
+    """A worker that ends in the middle of its work, without a word."""
+    if point == "claimed":
+        async with plane.worker("dead") as worker:
+            await worker._claim(1)
+        return
+    if point == "called":
+        async with stalled(plane, method) as (_, _, working):
+            working.cancel()
+        return
+    async with plane.worker("dead") as worker:
+        setattr(worker._queue, "settle", _never)  # noqa: B010 - it dies before it can settle
+        working = asyncio.create_task(worker.run_once())
+        sent = len(plane.sent.outcomes())
+        await eventually(lambda: len(plane.sent.outcomes()) > sent, what="the outcome was sent")
+        working.cancel()
+        with suppress(asyncio.CancelledError):
+            await working
+    # The outcome was sent, and the stream is slow: nothing of it is projected before the heir works.
+
+
+async def _never(*_: object) -> bool:
+    await asyncio.Event().wait()
+    return False
+
+
+async def test_worker_runs_until_it_is_stopped(plane: Plane) -> None:
+    """The loop takes work at once when the bell rings, and ends when what is in hand is done."""
+    bell, stop = asyncio.Event(), asyncio.Event()
+    async with plane.worker(rooms=QUICK.model_copy(update={"poll_seconds": 600.0})) as worker:
+        running = asyncio.create_task(worker.run(bell=bell, stop=stop))
+        await asyncio.sleep(0)
+        plane.create()
+        bell.set()
+        await eventually(lambda: plane.rows("SELECT 1 FROM room_requests WHERE settled_at IS NOT NULL"), what="settled")
+        stop.set()
+        bell.set()
+        await asyncio.wait_for(running, timeout=10)
+    assert (len(plane.rooms()), len(worker.in_hand)) == (1, 0)
+
+
+def test_lease_settings_leave_room_for_a_call() -> None:
+    """A lease outlasts a whole call with all its tries, so that a healthy worker never loses one."""
+    rooms = RoomSettings()
+    longest = rooms.call_attempts * (rooms.call_timeout_seconds + rooms.call_backoff_seconds[1])
+    assert (longest < rooms.lease_seconds, rooms.lease_seconds * 5 <= rooms.unsure_seconds) == (True, True)
