@@ -29,7 +29,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Coordinates of the record that failed. A body that came over HTTP and was never a record has partition and offset -1."""
+    """Coordinates of the record that failed; partition and offset are -1 of a body that came over HTTP and never was one."""
 
     topic: str
     partition: int
@@ -72,7 +72,8 @@ def dead_letter_headers(
 ) -> list[tuple[str, bytes]]:
     """All headers of the dead letter: the `previous` ones of the message, and this failure's beside them.
 
-    A header without a value gets an empty one. Damaged dead-letter headers among `previous` are left out: anybody may send headers.
+    A header without a value gets an empty one. Damaged dead-letter headers among `previous` are left out, for anybody
+    may send headers.
     """
     history = _history(previous)
     failure = Failure(

@@ -8,9 +8,9 @@ import pytest
 
 from schemas.dead_letters import (
     HISTORY_LINES,
-    REPLAY_HEADER,
     MESSAGE_CHARS,
     PREFIX,
+    REPLAY_HEADER,
     Origin,
     carries_failure,
     dead_letter_headers,
