@@ -29,7 +29,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Coordinates of the record that failed; partition and offset are -1 of a body that came over HTTP and never was one."""
+    """Coordinates of the record that failed; a body that came over HTTP was never one, and has partition and offset -1."""
 
     topic: str
     partition: int
