@@ -1,8 +1,8 @@
-"""Puts a worker together: Faust's settings, the topics checked, a table and an agent for each fold."""
+"""Puts a worker together: Faust's settings, a table and an agent for each fold."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from faust.types.enums import ProcessingGuarantee
@@ -19,33 +19,37 @@ from streams.engine.observer import Observer, Silent
 from streams.engine.recovery import TableManager
 from streams.engine.table import Table
 from streams.fold import Fold
-from streams.partitions import partition_counts
+
+
+def topics_of(settings: Settings, folds: Sequence[Fold[Any]]) -> list[str]:
+    """Names on the cluster of the topics that a worker needs and whose partitions matter to it."""
+    prefix = settings.kafka.topic_prefix
+    changelogs = [f"{prefix}{settings.streams.app_id}-{fold.table}-changelog" for fold in folds]
+    return [prefix + DEAD_LETTERS, *(prefix + fold.source for fold in folds), *changelogs]
 
 
 def create_app(
     settings: Settings,
     folds: Sequence[Fold[Any]],
     *,
+    partitions: Mapping[str, int],
     clock: Clock,
     observer: Observer | None = None,
 ) -> App:
-    """A worker that folds each fold's source topic. It asks the broker for the topics, and starts nothing.
+    """A worker that folds each fold's source topic; it starts nothing and asks nobody.
+
+    `partitions` has the partition counts of `topics_of`, as the broker tells them.
 
     Raises:
-        Misconfigured: no broker is named, a topic is missing, or a changelog has other partitions than its source.
-        Unavailable: the broker does not answer.
+        Misconfigured: no broker is named, or a changelog has other partitions than its source.
     """
     kafka, streams = settings.kafka, settings.streams
-    app_id = kafka.topic_prefix + streams.app_id
-    names = [kafka.topic_prefix + DEAD_LETTERS]
-    for fold in folds:
-        names += [kafka.topic_prefix + fold.source, f"{app_id}-{fold.table}-changelog"]
     app = App(
         kafka=kafka,
         settings=streams,
         folds=folds,
         dead_letters=DEAD_LETTERS,
-        partitions=partition_counts(kafka, names),
+        partitions=partitions,
         clock=clock,
         observer=observer or Silent(),
         **_faust_options(kafka, streams),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import typer
 
@@ -35,8 +36,15 @@ def run() -> None:
     settings = load()
     clock = SystemClock(settings.clock.shift_seconds)
     logs.configure(settings.log, role="streams", clock=clock)
-    require_topics(settings, "streams")
     metrics = Metrics()
     with serving(metrics, settings.metrics):
-        code = asyncio.run(run_worker(settings, folds(), clock=clock, observer=MetricsObserver(metrics, clock=clock)))
+        code = asyncio.run(
+            run_worker(
+                settings,
+                folds(),
+                clock=clock,
+                observer=MetricsObserver(metrics, clock=clock),
+                check=partial(require_topics, settings, "streams"),
+            )
+        )
     raise typer.Exit(code)

@@ -6,45 +6,91 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import structlog
 
 from runtime.clock import Clock
 from runtime.settings import Settings
-from schemas.errors import Broken, Misconfigured
-from streams.app import create_app
+from schemas.errors import Broken, Misconfigured, Unavailable
+from streams.app import create_app, topics_of
 from streams.engine.app import App
 from streams.engine.observer import Observer
 from streams.fold import Fold
+from streams.partitions import partition_counts
+from streams.quiet import quieten
 from streams.watchdog import Watchdog
 
 STOPPED, BROKEN, MISCONFIGURED = 0, 1, 2
+START_PAUSE_SECONDS = 2.0
+
+T = TypeVar("T")
 
 
-async def run(settings: Settings, folds: Sequence[Fold[Any]], *, clock: Clock, observer: Observer | None = None) -> int:
+async def run(
+    settings: Settings,
+    folds: Sequence[Fold[Any]],
+    *,
+    clock: Clock,
+    observer: Observer | None = None,
+    check: Callable[[], None] | None = None,
+) -> int:
     """Work until SIGTERM or SIGINT, or until the process must end; the exit code.
+
+    `check` comes first, in a thread, and again for as long as it finds something unavailable.
 
     Raises:
         Misconfigured: before anything was started.
-        Unavailable: the broker does not answer; nothing was started.
     """
-    app = create_app(settings, folds, clock=clock, observer=observer)
-    app.in_worker = True
+    quieten(clock)
     signalled = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, signalled.set)
-    watchdog = Watchdog(app, clock=clock, stall_seconds=settings.streams.stall_seconds)
+    partitions = await _patiently(lambda: _partitions(settings, folds, check), signalled)
+    if partitions is None:
+        return STOPPED
+    app = create_app(settings, folds, partitions=partitions, clock=clock, observer=observer)
+    return await _serve(app, signalled)
+
+
+def _partitions(settings: Settings, folds: Sequence[Fold[Any]], check: Callable[[], None] | None) -> dict[str, int]:
+    if check is not None:
+        check()
+    return partition_counts(settings.kafka, topics_of(settings, folds))
+
+
+async def _patiently(step: Callable[[], T], signalled: asyncio.Event) -> T | None:
+    """The step's result, however long the broker is away; None when told to stop meanwhile."""
+    while not signalled.is_set():
+        try:
+            return await asyncio.to_thread(step)
+        except Unavailable as error:
+            structlog.get_logger("roomkeeper.streams").warning("streams.start_waits", cause=str(error))
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(signalled.wait(), START_PAUSE_SECONDS)
+    return None
+
+
+async def _serve(app: App, signalled: asyncio.Event) -> int:
+    settings = app.settings
+    app.in_worker = True
+    watchdog = Watchdog(
+        app,
+        clock=app.clock,
+        stall_seconds=settings.stall_seconds,
+        commit_timeout_seconds=settings.commit_timeout_seconds,
+    )
     watchdog.start()
     starting = asyncio.create_task(app.start(), name="start")
     reason = await _first_reason(app, starting, signalled)
     watchdog.stop()
-    end_within(settings.streams.stop_seconds, code=_code(reason))
+    end_within(settings.stop_seconds, code=_code(reason))
     await app.stop()
     await asyncio.gather(starting, return_exceptions=True)
     app.executor.shutdown(wait=False)

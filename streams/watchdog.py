@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from faust.types import TP
@@ -32,7 +32,7 @@ class Sight:
     """What one look found."""
 
     at_seconds: float
-    progress: int
+    progress: float
     """A number that changes with every step forward."""
     to_do: str
     """What should go on; empty when there is nothing to do."""
@@ -62,11 +62,12 @@ class Patience:
 class Watchdog:
     """Watches one worker. Start it when the event loop runs."""
 
-    def __init__(self, app: App, *, clock: Clock, stall_seconds: float) -> None:
-        """`stall_seconds` is how long the worker may stand still."""
+    def __init__(self, app: App, *, clock: Clock, stall_seconds: float, commit_timeout_seconds: float) -> None:
+        """`stall_seconds` is how long the worker may stand still, and the other how long a commit may take."""
         self._app = app
         self._clock = clock
         self._stall_seconds = stall_seconds
+        self._commit_timeout_seconds = commit_timeout_seconds
         self._bookkeeper = Bookkeeper(app.kafka, group=app.settings.app_id)
         self._stopping = threading.Event()
         self._beat_at = clock.monotonic_seconds()
@@ -83,7 +84,8 @@ class Watchdog:
 
     def _watch(self) -> None:
         patience = Patience(stall_seconds=self._stall_seconds)
-        while not self._stopping.wait(self._stall_seconds / LOOKS):
+        commits = Patience(stall_seconds=self._commit_timeout_seconds)
+        while not self._stopping.wait(min(self._stall_seconds, self._commit_timeout_seconds) / LOOKS):
             self._loop.call_soon_threadsafe(self._beat)
             frozen_seconds = self._clock.monotonic_seconds() - self._beat_at
             if frozen_seconds >= self._stall_seconds:
@@ -93,6 +95,8 @@ class Watchdog:
             sight = self._look()
             if patience.runs_out(sight):
                 end(f"no progress for {self._stall_seconds:g} s with work to do: {sight.to_do}")
+            if commits.runs_out(self._look_at_commits(sight)):
+                end(f"a commit has not ended within {self._commit_timeout_seconds:g} s")
         self._bookkeeper.close()
 
     def _beat(self) -> None:
@@ -110,6 +114,10 @@ class Watchdog:
         elif lag:
             to_do = f"{lag} records are not committed"
         return Sight(at_seconds=self._clock.monotonic_seconds(), progress=progress, to_do=to_do, reachable=reachable)
+
+    def _look_at_commits(self, sight: Sight) -> Sight:
+        since = self._app.lanes.oldest_commit()
+        return replace(sight, progress=since or 0.0, to_do="" if since is None else "a commit")
 
     def _lag(self) -> int:
         positions = self._app.lanes.positions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import Enum
 from pathlib import Path
@@ -50,7 +50,7 @@ class App(faust.App):
         settings: StreamsSettings,
         folds: Sequence[Fold[Any]],
         dead_letters: str,
-        partitions: dict[str, int],
+        partitions: Mapping[str, int],
         clock: Clock,
         observer: Observer,
         **options: Any,
@@ -70,14 +70,13 @@ class App(faust.App):
         self._options = LaneOptions(
             transaction_events=settings.transaction_events,
             transaction_seconds=settings.transaction_seconds,
-            commit_timeout_seconds=settings.commit_timeout_seconds,
             backlog_records=settings.backlog_records,
             topic_prefix=kafka.topic_prefix,
             dead_letters=kafka.topic_prefix + dead_letters,
             generation=settings.generation,
         )
 
-    def _declare(self, fold: Fold[Any], partitions: dict[str, int]) -> FoldTopics:
+    def _declare(self, fold: Fold[Any], partitions: Mapping[str, int]) -> FoldTopics:
         """Declare the fold's table to Faust; its topics must have the same partitions."""
         source = self.kafka.topic_prefix + fold.source
         changelog = f"{self.conf.id}-{fold.table}-changelog"

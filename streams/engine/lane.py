@@ -41,7 +41,6 @@ class LaneOptions:
 
     transaction_events: int
     transaction_seconds: float
-    commit_timeout_seconds: float
     backlog_records: int
     topic_prefix: str
     dead_letters: str
@@ -79,6 +78,8 @@ class Lane:
         self._room_made = room_made
         self._tally = Tally()
         self._began = 0.0
+        self.committing_since: float | None = None
+        """When the commit that is under way began, by the monotonic clock."""
         self._backlog: deque[Batch] = deque()
         self._backlog_records = 0
         self._arrived = asyncio.Event()
@@ -219,11 +220,11 @@ class Lane:
         began = self._clock.monotonic_seconds()
         loop = asyncio.get_running_loop()
         committing = loop.run_in_executor(self._executor, self._commit_blocking)
-        patience_seconds = 2 * self._options.commit_timeout_seconds
-        done, _ = await asyncio.wait({committing}, timeout=patience_seconds)
-        if not done:
-            raise Broken(f"{self._producer.transactional_id}: a commit has not returned for {patience_seconds} s")
-        committing.result()
+        self.committing_since = began
+        try:
+            await committing
+        finally:
+            self.committing_since = None
         ended = self._clock.monotonic_seconds()
         self._observer.committed(self._tally, seconds=ended - self._began, commit_seconds=ended - began)
         self._tally = Tally()
@@ -238,7 +239,7 @@ class Lane:
             for each in self.sources.values()
             if each.position != each.committed
         ]
-        self._producer.commit(offsets, self._group_metadata, timeout_seconds=self._options.commit_timeout_seconds)
+        self._producer.commit(offsets, self._group_metadata)
         self._fail_points.reach("after-commit")
         for source in self.sources.values():
             source.settle()

@@ -21,6 +21,7 @@ class Lanes:
         self.reason: BaseException | None = None
         """The first reason for which the process must end."""
         self._lanes: dict[TP, Lane] = {}
+        self._closing: tuple[Lane, ...] = ()
         self._room = asyncio.Event()
 
     def open(self, lanes: Iterable[Lane]) -> None:
@@ -58,10 +59,17 @@ class Lanes:
         """The committed offset of each source partition."""
         return {tp: lane.sources[tp.topic].committed for tp, lane in self._lanes.items()}
 
+    def oldest_commit(self) -> float | None:
+        """When the longest of the commits under way began, by the monotonic clock."""
+        lanes = (*self._lanes.values(), *self._closing)
+        return min((since for lane in lanes if (since := lane.committing_since) is not None), default=None)
+
     async def close(self) -> None:
         """Commit what is folded, drop the rest, and let go of every lane."""
         lanes, self._lanes = set(self._lanes.values()), {}
+        self._closing = tuple(lanes)
         await asyncio.gather(*(lane.close() for lane in lanes))
+        self._closing = ()
 
     def fail(self, reason: BaseException) -> None:
         """The process must end; the first reason counts."""

@@ -107,24 +107,25 @@ class TransactionalProducer:
         """Let the client free what is delivered. Returns at once."""
         self._client.poll(0)
 
-    def commit(self, offsets: Sequence[TopicPartition], group_metadata: Any, *, timeout_seconds: float) -> None:
-        """Commit the records and, with them, these offsets of the group. Blocks.
+    def commit(self, offsets: Sequence[TopicPartition], group_metadata: Any) -> None:
+        """Commit the records and, with them, these offsets of the group. Blocks until that is decided.
+
+        While the broker is away it goes on trying; the watchdog ends the process when a call does not return
+        [seen once in `send_offsets_to_transaction`, after a broker was away for 45 s].
 
         Raises:
             Unavailable: nothing is committed, and the transaction must be aborted.
             Fenced: nothing is committed.
             Broken: whether it is committed is unknown.
         """
-        give_up_at = time.monotonic() + timeout_seconds
-        self._call(
+        self._repeat(
             "send offsets",
             lambda: self._client.send_offsets_to_transaction(list(offsets), group_metadata, CALL_SECONDS),
-            give_up_at=give_up_at,
         )
         try:
-            self._call("commit", lambda: self._client.commit_transaction(CALL_SECONDS), give_up_at=give_up_at)
-        except _Undecided as undecided:
-            raise Broken(f"whether it committed is unknown: {undecided}") from undecided
+            self._repeat("commit", lambda: self._client.commit_transaction(CALL_SECONDS))
+        except _Unclear as unclear:
+            raise Broken(f"whether it committed is unknown: {unclear}") from unclear
         self.serve()
 
     def abort(self) -> None:
@@ -142,27 +143,36 @@ class TransactionalProducer:
             self._client.purge()
             self._client.close()
 
-    def _call(self, doing: str, call: Callable[[], object], *, give_up_at: float = 0.0) -> None:
-        """Call, and repeat while the client says that it may be repeated and there is time."""
+    def _repeat(self, doing: str, call: Callable[[], object]) -> None:
+        """Call, and again while the client says that it may be repeated."""
         while True:
             try:
-                call()
+                self._call(doing, call)
                 return
-            except KafkaException as error:
-                meaning = self._meaning(doing, _inner(error))
-                if not isinstance(meaning, _Undecided) or time.monotonic() >= give_up_at:
-                    raise meaning from error
+            except _Undecided:
                 time.sleep(RETRY_SECONDS)
+
+    def _call(self, doing: str, call: Callable[[], object]) -> None:
+        try:
+            call()
+        except KafkaException as error:
+            raise self._meaning(doing, _inner(error)) from error
 
     def _meaning(self, doing: str, error: KafkaError) -> Exception:
         text = f"{self.transactional_id}: {doing}: {error.str()} ({error.name()})"
         if error.fatal() or error.code() in _FENCED:
             return Fenced(text)
-        return Unavailable(text) if error.txn_requires_abort() else _Undecided(text)
+        if error.txn_requires_abort():
+            return Unavailable(text)
+        return _Undecided(text) if error.retriable() or error.code() == KafkaError._TIMED_OUT else _Unclear(text)
 
 
 class _Undecided(Unavailable):
-    """The client does not say that the transaction is lost: the call may be repeated."""
+    """The client wants the call repeated."""
+
+
+class _Unclear(Unavailable):
+    """The client says neither that the call may be repeated nor that the transaction is lost."""
 
 
 def _inner(error: KafkaException) -> KafkaError:

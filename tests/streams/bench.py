@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from roomkeeper.embedded.process import LeashedProcess
@@ -97,8 +97,8 @@ class Bench:
             for partition in range(self.partitions.get(name, 4))
         ]
 
-    def lag(self) -> int:
-        """Records of the sources that are not committed."""
+    def lag(self) -> int | None:
+        """Records of the sources that are not committed; None while the broker does not say."""
         group = self.settings.streams.app_id
         config = consumer_config(self.settings.kafka, client_id="tests", group=group)
         client = Consumer({**config, "isolation.level": "read_uncommitted"})  # a dead owner may have left one open
@@ -106,6 +106,8 @@ class Bench:
             committed = client.committed(self.source_partitions(), 20)
             ends = [client.get_watermark_offsets(each, 20) for each in committed]
             return sum(end[1] - max(each.offset, 0) for each, end in zip(committed, ends, strict=True))
+        except KafkaException:
+            return None
         finally:
             client.close()
 
