@@ -6,8 +6,9 @@ from typing import Any
 
 from streams.fold import Fold
 from streams.meetings.fold import MeetingsFold
+from streams.rooms.fold import RoomsFold
 
 
 def folds() -> list[Fold[Any]]:
     """One fold per source topic; every worker runs all of them."""
-    return [MeetingsFold()]
+    return [MeetingsFold(), RoomsFold()]
