@@ -89,7 +89,8 @@ def unit_of_work(event: str, *, clock: Clock, **fields: Any) -> Iterator[UnitOfW
         yield unit
         unit.fields.setdefault("outcome", "done")
     except BaseException as error:
-        write = log.warning if isinstance(error, RoomkeeperError) else log.error
+        if isinstance(error, Exception):  # a cancellation is no fault
+            write = log.warning if isinstance(error, RoomkeeperError) else log.error
         unit.note(outcome=type(error).__name__, cause=str(error))
         raise
     finally:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from runtime import settings
 from runtime.clock import SystemClock
+from runtime.logs import configure
 from schemas.errors import Misconfigured
 from simulator.config import AccountConfig, Plan, SimulatorConfig
 from simulator.server import address_of, listen, serve
@@ -37,6 +38,8 @@ def simulate(
 ) -> None:
     """A Zoom that can fail: its REST API, its signed webhooks, and a control API under /control."""
     loaded = settings.load()
+    clock = SystemClock(shift_seconds=loaded.clock.shift_seconds)
+    configure(loaded.log, role="simulator", clock=clock)
     config = SimulatorConfig(
         accounts=accounts_of(loaded, hosts=hosts, webhook_url=webhook_url),
         seed=seed,
@@ -47,7 +50,7 @@ def simulate(
     )
     listener = listen(host, port)
     Console(stderr=True).print(f"simulator: {address_of(listener)} (control: {address_of(listener)}/control/docs)")
-    service = Service(config, SystemClock(shift_seconds=loaded.clock.shift_seconds))
+    service = Service(config, clock)
     serve(service, listener=listener, address_file=address_file)
 
 

@@ -14,6 +14,8 @@ from schemas.errors import Unavailable
 
 _WAIT_SECONDS = 30
 _LOOK_SECONDS = 0.5
+_TRIES = 6
+_UNFINISHED = (httpx.codes.ACCEPTED, httpx.codes.SERVICE_UNAVAILABLE)
 _TIMEOUT_SECONDS = 60.0
 
 
@@ -77,12 +79,13 @@ class Caller:
 
     async def _send(self, method: str, path: str, *, key: str, body: Mapping[str, Any] | None) -> httpx.Response:
         headers = {"idempotency-key": key, "prefer": f"wait={_WAIT_SECONDS}"}
-        while True:
-            answer = _successful(await self._client.request(method, path, headers=headers, json=body))
-            if answer.status_code != httpx.codes.ACCEPTED:
-                return answer
-            # Safe, but not finished: the same key asks again for the same thing.
+        for _ in range(_TRIES):
+            answer = await self._client.request(method, path, headers=headers, json=body)
+            if answer.status_code not in _UNFINISHED:
+                return _successful(answer)
+            # Not taken, or not finished: the same key asks again for the same thing.
             await asyncio.sleep(_LOOK_SECONDS)
+        raise Unavailable(f"{method} {path}: not finished after {_TRIES} tries")
 
 
 def _successful(answer: httpx.Response) -> httpx.Response:

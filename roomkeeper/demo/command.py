@@ -49,7 +49,9 @@ def _demo(
     folder.mkdir(parents=True)
     shape = Shape(copies={"streams": WORKERS}, simulator=("--speed", f"{SPEED:g}", "--seed", str(seed)))
     with (folder / "processes.log").open("w", encoding="utf-8") as log, interruption() as wanted:
-        console.print(f"starting broker, database, simulated Zoom and all roles; their words go to {log.name}")
+        console.print(
+            f"starting broker, database, simulated Zoom and all roles; their words: {log.name}", soft_wrap=True
+        )
         with Stack(settings, sink=_FileLog(log), shape=shape) as stack:
             outcome = asyncio.run(_day(stack, console))
             stays = console.is_terminal if stay is None else stay
@@ -65,7 +67,7 @@ async def _day(stack: Stack, console: Console) -> Outcome:
     began = clock.monotonic_seconds()
 
     def say(text: str) -> None:
-        console.print(f"[dim]{clock.monotonic_seconds() - began:6.1f} s[/]  {text}")
+        console.print(f"[dim]{clock.monotonic_seconds() - began:6.1f} s[/]  {text}", soft_wrap=True)
 
     if stack.addresses.simulator is None:
         raise Broken("the stack has no simulated Zoom")

@@ -6,16 +6,17 @@ ports and later ones keep them; `stop` and `kill` return when no process is left
 
 from __future__ import annotations
 
+import fcntl
 import signal
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TextIO
 
 from roomkeeper.embedded.ports import free_ports
 from roomkeeper.embedded.process import LeashedProcess
-from schemas.errors import Unavailable
+from schemas.errors import Misconfigured, Unavailable
 
 _PORT_RACES = 5
 _PROBE_SECONDS = 0.1
@@ -40,6 +41,7 @@ class Service(ABC):
         self.folder = folder.absolute()
         self.ports: tuple[int, ...] = ()
         self._process: LeashedProcess | None = None
+        self._claim: TextIO | None = None
 
     @property
     def log(self) -> Path:
@@ -74,6 +76,7 @@ class Service(ABC):
         """
         if self.running:
             return
+        self._claim_folder()
         if self.ports:
             self._launch()
             return
@@ -110,8 +113,22 @@ class Service(ABC):
         if self._process is not None:
             self._process.resume()
 
-    def _launch(self) -> None:
+    def _claim_folder(self) -> None:
+        """Two servers on the same data would ruin them: the first owner of a folder keeps it until it ends."""
+        if self._claim is not None:
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
+        claim = (self.folder / "owner.lock").open("w")
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            claim.close()
+            raise Misconfigured(
+                f"another Roomkeeper uses {self.folder}: stop it, or set ROOMKEEPER_EMBEDDED__DATA_DIR to another one"
+            ) from error
+        self._claim = claim
+
+    def _launch(self) -> None:
         self._prepare()
         log_start = self.log.stat().st_size if self.log.exists() else 0
         with self.log.open("ab") as output:

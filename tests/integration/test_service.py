@@ -13,7 +13,7 @@ import pytest
 from roomkeeper.embedded.ports import free_ports
 from roomkeeper.embedded.postgres import EmbeddedPostgres
 from roomkeeper.embedded.service import Service
-from schemas.errors import Unavailable
+from schemas.errors import Misconfigured, Unavailable
 from tests.waiting import wait_for
 
 
@@ -61,6 +61,17 @@ def test_a_server_that_ends_at_once_is_not_waited_for(tmp_path: Path) -> None:
     script.code = "raise SystemExit('the disk is on fire')"
     with pytest.raises(Unavailable, match=r"(?s)ended while starting, with exit code 1.*the disk is on fire"):
         script.start()
+
+
+def test_a_folder_belongs_to_one_owner_at_a_time(tmp_path: Path) -> None:
+    """Two servers on the same data would ruin them: the second is told where the first is, and what to set."""
+    first, second = EmbeddedPostgres(tmp_path, durable=False), EmbeddedPostgres(tmp_path, durable=False)
+    first.start()
+    try:
+        with pytest.raises(Misconfigured, match=f"another Roomkeeper uses {tmp_path}.*ROOMKEEPER_EMBEDDED__DATA_DIR"):
+            second.start()
+    finally:
+        first.stop()
 
 
 def test_a_port_lost_to_another_process_is_exchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
