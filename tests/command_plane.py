@@ -18,7 +18,9 @@ from projectors.meetings import MeetingsProjection
 from projectors.projection import Consumed, Decoded
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
+from reconciler.rooms.readback import ReadBacks
 from reconciler.rooms.reporting import Reporter
+from reconciler.rooms.sweeping import Sweep
 from reconciler.rooms.worker import RoomWorker
 from reconciler.rooms.zoom import RoomCalls
 from runtime.kafka.producer import Delivery, Outgoing
@@ -98,6 +100,10 @@ class Plane:
     table: Table = field(default_factory=Table)
     caller: Caller = field(default_factory=lambda: Caller(account=AccountId(ACCOUNT.account_id)))
     projection: MeetingsProjection = field(default_factory=MeetingsProjection)
+    read_backs: ReadBacks = field(init=False)
+    """Of the newest worker."""
+    sweep: Sweep = field(init=False)
+    """Of the newest worker."""
     _delivered: int = 0
 
     def put(self, *commands: Command) -> list[MeetingEvent]:
@@ -162,15 +168,17 @@ class Plane:
             calls = RoomCalls(made, clock=self.clock, tracking_fields=self._fields())
             queue = Queue(database, worker=name, clock=self.clock, settings=rooms)
             random = seeded(1, name)
-            yield RoomWorker(
+            reporter = Reporter(self.sent, worker=name, clock=self.clock, topic_prefix="")
+            parts: Any = {"reporter": reporter, "accounts": accounts, "settings": rooms, "clock": self.clock}
+            worker = RoomWorker(
                 queue=queue,
                 actions=Actions(calls=calls, queue=queue, settings=rooms, clock=self.clock, random=random),
-                reporter=Reporter(self.sent, worker=name, clock=self.clock, topic_prefix=""),
-                accounts=accounts,
-                settings=rooms,
-                clock=self.clock,
                 random=random,
+                **parts,
             )
+            self.read_backs = ReadBacks(database, calls=calls, **parts)
+            self.sweep = Sweep(database, calls=calls, random=random, **parts)
+            yield worker
 
     def _client(self, http: httpx.AsyncClient, app: App, rooms: RoomSettings, other: Mapping[str, Any]) -> ZoomClient:
         first, limit = rooms.call_backoff_seconds

@@ -195,3 +195,81 @@ DELETE FROM parked WHERE account_id = %(account_id)s RETURNING scope;
 -- An operator's deed.
 INSERT INTO audit (at, actor, verb, target, reason)
 VALUES (%(now)s, %(actor)s, %(verb)s, %(target)s, %(reason)s);
+
+-- name: claim_doubts
+-- Meetings in doubt that are due for a read-back and have nothing pending; the next one is set at once, so that several
+-- workers share them. `is_last` says that no call that put the room in doubt can be under way any more.
+WITH due AS (
+    SELECT u.account_id, u.meeting_id
+    FROM unsure_meetings AS u
+    WHERE u.due_at <= %(now)s
+      AND u.account_id = ANY(%(accounts)s::text[])
+      AND NOT EXISTS (
+          SELECT FROM room_requests AS r
+          WHERE r.account_id = u.account_id AND r.meeting_id = u.meeting_id AND r.action <> 'remove'
+      )
+      AND NOT EXISTS (
+          SELECT FROM parked AS p
+          WHERE p.account_id = u.account_id AND p.scope = 'account' AND p.until_at > %(now)s
+      )
+    ORDER BY u.due_at
+    LIMIT %(rows)s
+    FOR UPDATE OF u SKIP LOCKED
+)
+UPDATE unsure_meetings AS u SET due_at = %(next_at)s
+FROM due JOIN meetings AS m USING (account_id, meeting_id)
+WHERE u.account_id = due.account_id AND u.meeting_id = due.meeting_id
+RETURNING u.account_id, u.meeting_id, u.until_at <= %(now)s AS is_last, m.state;
+
+-- name: end_doubt
+-- The room is as the last call left it, unless somebody put it in doubt again.
+DELETE FROM unsure_meetings
+WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s AND until_at <= %(now)s;
+
+-- name: discover_hosts
+-- Hosts under whom rooms were made or asked for lately, so that their lists are swept.
+INSERT INTO swept_hosts (account_id, host, due_at)
+SELECT account_id, host, %(now)s::timestamptz
+FROM (
+    SELECT account_id, host FROM meetings
+    WHERE start_at > %(now)s::timestamptz - interval '7 days' OR changed_at > %(now)s::timestamptz - interval '7 days'
+    UNION
+    SELECT account_id, host FROM room_requests
+) AS known
+ON CONFLICT DO NOTHING;
+
+-- name: claim_hosts
+-- Hosts that are due for a sweep; the next one is set at once.
+WITH due AS (
+    SELECT s.account_id, s.host
+    FROM swept_hosts AS s
+    WHERE s.due_at <= %(now)s
+      AND s.account_id = ANY(%(accounts)s::text[])
+      AND NOT EXISTS (
+          SELECT FROM parked AS p
+          WHERE p.account_id = s.account_id AND p.scope = 'account' AND p.until_at > %(now)s
+      )
+    ORDER BY s.due_at
+    LIMIT %(rows)s
+    FOR UPDATE OF s SKIP LOCKED
+)
+UPDATE swept_hosts AS s SET due_at = %(next_at)s, swept_at = %(now)s
+FROM due
+WHERE s.account_id = due.account_id AND s.host = due.host
+RETURNING s.account_id, s.host;
+
+-- name: forget_hosts
+-- Hosts of whom nothing was asked for long are swept no more.
+DELETE FROM swept_hosts AS s
+WHERE s.swept_at IS NOT NULL
+  AND NOT EXISTS (
+      SELECT FROM meetings AS m
+      WHERE m.account_id = s.account_id AND m.host = s.host
+        AND (m.start_at > %(now)s::timestamptz - interval '30 days'
+             OR m.changed_at > %(now)s::timestamptz - interval '30 days')
+  )
+  AND NOT EXISTS (SELECT FROM room_requests AS r WHERE r.account_id = s.account_id AND r.host = s.host);
+
+-- name: find_states
+-- Meetings of an account by their ids.
+SELECT state FROM meetings WHERE account_id = %(account_id)s AND meeting_id = ANY(%(meeting_ids)s::uuid[]);

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable
-from typing import Protocol
+from datetime import datetime
+from typing import Any, Protocol
 
 from reconciler.rooms.queue import Request
 from reconciler.rooms.results import Concluded
@@ -14,6 +15,7 @@ from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS, physical
 from schemas.codec import encode
 from schemas.ids import ProviderKey, meeting_id_of, outcome_id_for
 from schemas.records.meeting_commands import RecordRoomOutcome, RoomFound
+from schemas.records.meeting_events import MeetingRoom, MeetingState
 from schemas.records.zoom_events import ZoomEvent
 
 OUTCOME, LATE_REPORT, READ_BACK, SWEEP, DRIFT = "outcome", "late_report", "read_back", "sweep", "drift"
@@ -55,24 +57,51 @@ class Reporter:
         """Reports that belong to no claim. Raises `Unavailable`."""
         await self._send([self._command(report) for report in reports])
 
-    def found(self, account_id: str, room: RoomFound, *, kind: str = SWEEP) -> RecordRoomOutcome:
-        """The report of a room that carries a key, wherever it was met; the same room and key make the same report."""
+    def found(self, account_id: str, room: RoomFound) -> RecordRoomOutcome:
+        """The report of a room that carries a key, wherever it was met."""
         key = ProviderKey(room.provider_key or "")
         return RecordRoomOutcome(
-            command_id=outcome_id_for(kind, key, 0, room.zoom_id),
+            **self._unclaimed(SWEEP, key, zoom_id=room.zoom_id, at=room.shown_at),
             account_id=account_id,
-            meeting_id=meeting_id_of(key),
-            issued_at=self._clock.now(),
-            issued_by=self._issued_by,
-            kind=kind,
-            provider_key=key,
-            epoch=0,
             action="create",
             outcome="done",
-            attempts=0,
-            zoom_id=room.zoom_id,
             room=room,
         )
+
+    def looked(
+        self,
+        meeting: MeetingState,
+        room: MeetingRoom,
+        *,
+        kind: str,
+        at: datetime,
+        found: RoomFound | None = None,
+        differences: tuple[str, ...] = (),
+    ) -> RecordRoomOutcome:
+        """The report of a look at a meeting's own room: what it shows, or that it is gone."""
+        return RecordRoomOutcome(
+            **self._unclaimed(kind, ProviderKey(room.provider_key), zoom_id=room.zoom_id, at=at),
+            account_id=meeting.account_id,
+            action="update",
+            outcome="gone" if found is None else "done",
+            version=meeting.version,
+            room=found,
+            differences=differences,
+        )
+
+    def _unclaimed(self, kind: str, key: ProviderKey, *, zoom_id: str, at: datetime) -> dict[str, Any]:
+        """What reports without a claim share. A later look is another report."""
+        return {
+            "command_id": outcome_id_for(kind, key, 0, f"{zoom_id}:{at.isoformat()}"),
+            "meeting_id": meeting_id_of(key),
+            "issued_at": self._clock.now(),
+            "issued_by": self._issued_by,
+            "kind": kind,
+            "provider_key": key,
+            "epoch": 0,
+            "attempts": 0,
+            "zoom_id": zoom_id,
+        }
 
     def _met(self, request: Request, room: RoomFound) -> RecordRoomOutcome:
         return self.found(request.account_id, room)

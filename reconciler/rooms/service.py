@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
 
 import structlog
 import uvloop
@@ -17,7 +18,10 @@ from reconciler.bell import ring
 from reconciler.gateway import apps_of, tracking_fields_of, zoom_client
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
+from reconciler.rooms.readback import ReadBacks
 from reconciler.rooms.reporting import Reporter
+from reconciler.rooms.sweeping import Sweep
+from reconciler.rooms.upkeep import Chore, repeat
 from reconciler.rooms.worker import RoomWorker
 from reconciler.rooms.zoom import RoomCalls
 from runtime.clock import Clock
@@ -31,6 +35,8 @@ from runtime.topics import Role
 
 ROLE: Role = "room-worker"
 MOST_IN_FLIGHT = 1_000
+CHORE_SECONDS = 5.0
+"""How often a process looks whether a chore is due."""
 
 
 def run(settings: Settings, *, clock: Clock) -> None:
@@ -53,9 +59,18 @@ def drain(settings: Settings, *, clock: Clock) -> int:
         return runner.run(_drain(settings, clock=clock))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoomService:
+    """A worker with its chores and its producer."""
+
+    worker: RoomWorker
+    chores: Mapping[str, Chore]
+    producer: AsyncProducer
+
+
 @asynccontextmanager
-async def room_worker(settings: Settings, *, clock: Clock) -> AsyncIterator[tuple[RoomWorker, AsyncProducer]]:
-    """A worker, and its producer."""
+async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[RoomService]:
+    """Everything that works on rooms in one process."""
     random, name = unseeded(), f"{socket.gethostname()}:{os.getpid()}"
     apps = apps_of(settings)
     async with (
@@ -80,7 +95,18 @@ async def room_worker(settings: Settings, *, clock: Clock) -> AsyncIterator[tupl
             clock=clock,
             random=random,
         )
-        yield worker, producer
+        parts: Any = {
+            "calls": calls,
+            "reporter": reporter,
+            "accounts": sorted(apps),
+            "settings": settings.rooms,
+            "clock": clock,
+        }
+        chores: dict[str, Chore] = {
+            "read_backs": ReadBacks(database, **parts),
+            "sweep": Sweep(database, **parts, random=random),
+        }
+        yield RoomService(worker=worker, chores=chores, producer=producer)
 
 
 async def _serve(settings: Settings, *, clock: Clock) -> None:
@@ -93,22 +119,27 @@ async def _serve(settings: Settings, *, clock: Clock) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, end)
     log = structlog.get_logger("roomkeeper.rooms")
-    async with room_worker(settings, clock=clock) as (worker, producer):
-        producer.broken.add_done_callback(end)
-        listening = asyncio.create_task(
-            ring(bell, settings.postgres, listen=queries("reconciler")["listen"], role=ROLE)
-        )
+    async with room_service(settings, clock=clock) as service:
+        service.producer.broken.add_done_callback(end)
         log.info("rooms.working", accounts=sorted(apps_of(settings)))
-        try:
-            await worker.run(bell=bell, stop=stop)
-        finally:
-            listening.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await listening
-        if producer.broken.done():
-            raise producer.broken.result()
+        async with asyncio.TaskGroup() as group:
+            listen = queries("reconciler")["listen"]
+            beside = [group.create_task(ring(bell, settings.postgres, listen=listen, role=ROLE))]
+            for name, chore in service.chores.items():
+                beside.append(
+                    group.create_task(repeat(chore, name=name, every_seconds=CHORE_SECONDS, random=unseeded()))
+                )
+            await service.worker.run(bell=bell, stop=stop)
+            for task in beside:
+                task.cancel()
+        if service.producer.broken.done():
+            raise service.producer.broken.result()
 
 
 async def _drain(settings: Settings, *, clock: Clock) -> int:
-    async with room_worker(settings, clock=clock) as (worker, _):
-        return await worker.drain()
+    async with room_service(settings, clock=clock) as service:
+        done = await service.worker.drain()
+        for chore in service.chores.values():
+            while await chore.run_once():
+                pass
+        return done + await service.worker.drain()

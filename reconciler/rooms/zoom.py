@@ -13,7 +13,7 @@ from schemas.ids import ProviderKey, ZoomId
 from schemas.records.meeting_commands import MeetingDetails, RoomFound
 from schemas.records.meeting_events import MeetingState
 from schemas.records.zoom_events import ZoomEvent
-from zoom.client.client import Call, Permit, Reply, ZoomClient
+from zoom.client.client import Call, Permit, Reply, ZoomClient, always
 from zoom.client.decisions import NO_CODE, Decision
 from zoom.client.endpoints import CREATE, DELETE, GET, UPDATE
 from zoom.client.lists import Listing, list_rooms
@@ -71,11 +71,11 @@ class RoomCalls:
         """Remove the room."""
         return await self._client.call(_about(DELETE, job, zoom_id), permit=job.lease.to_write)
 
-    async def read(self, account_id: str, zoom_id: str, *, permit: Permit) -> Reply:
+    async def read(self, account_id: str, zoom_id: str, *, permit: Permit = always) -> Reply:
         """Look at one room."""
         return await self._client.call(Call(endpoint=GET, account_id=account_id, meeting=zoom_id), permit=permit)
 
-    async def listing(self, account_id: str, host: str, *, permit: Permit) -> Listing:
+    async def listing(self, account_id: str, host: str, *, permit: Permit = always) -> Listing:
         """Look at all rooms of a host."""
         return await list_rooms(self._client, account_id=account_id, host=host, permit=permit)
 

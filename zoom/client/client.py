@@ -90,7 +90,7 @@ class Tries:
     call_seconds: float = 15.0
 
 
-async def _always() -> None:
+async def always() -> None:
     """The permit of calls that hold no lease."""
 
 
@@ -117,7 +117,7 @@ class ZoomClient:
         self._tries = tries or Tries()
         self._gates = gates
 
-    async def call(self, call: Call, *, permit: Permit = _always) -> Reply:
+    async def call(self, call: Call, *, permit: Permit = always) -> Reply:
         """What became of it, after as many tries as make sense at once."""
         reply = await self._guarded(call, permit)
         step_seconds = self._tries.first_seconds
