@@ -12,7 +12,6 @@ from rich.console import Console
 
 from roomkeeper.demo.caller import Caller
 from roomkeeper.demo.day import Breakage, Day, Outcome
-from roomkeeper.demo.programme import SPEED
 from roomkeeper.demo.report import conclusion, happenings, objections, table
 from roomkeeper.demo.zoom_side import ZoomSide
 from roomkeeper.interruption import interruption
@@ -24,6 +23,9 @@ from runtime.settings import Settings, load
 from schemas.errors import Broken, Misconfigured
 
 WORKERS = 2
+USUAL_SPEED = 90.0
+"""At which 45 minutes last half a minute, and Zoom's first retry comes after three seconds."""
+_PIPE_WIDTH = 120
 _VICTIM = "streams-1"
 
 
@@ -36,6 +38,9 @@ def build() -> typer.Typer:
 
 def _demo(
     *,
+    speed: Annotated[
+        float, typer.Option(min=1.0, help="Divides the meetings' 45 minutes and Zoom's delays.")
+    ] = USUAL_SPEED,
     seed: Annotated[int, typer.Option(help="Equal seeds give an equal day.")] = 1,
     stay: Annotated[
         bool | None, typer.Option(help="Whether it stays up afterwards; by default where there is a terminal.")
@@ -43,17 +48,19 @@ def _demo(
 ) -> None:
     """A day of meetings with faults, on a real broker and database, beside what should come out."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
     settings = _own_settings(load())
     folder = settings.embedded.data_dir
     shutil.rmtree(folder, ignore_errors=True)  # an earlier day, whose Zoom is gone
     folder.mkdir(parents=True)
-    shape = Shape(copies={"streams": WORKERS}, simulator=("--speed", f"{SPEED:g}", "--seed", str(seed)))
+    shape = Shape(copies={"streams": WORKERS}, simulator=("--speed", f"{speed:g}", "--seed", str(seed)))
     with (folder / "processes.log").open("w", encoding="utf-8") as log, interruption() as wanted:
         console.print(
             f"starting broker, database, simulated Zoom and all roles; their words: {log.name}", soft_wrap=True
         )
         with Stack(settings, sink=_FileLog(log), shape=shape) as stack:
-            outcome = asyncio.run(_day(stack, console))
+            outcome = asyncio.run(_day(stack, console, speed=speed))
             stays = console.is_terminal if stay is None else stay
             _print(console, outcome, addresses=welcome(stack, SystemClock()) if stays else None)
             if stays:
@@ -62,7 +69,7 @@ def _demo(
         raise typer.Exit(1)
 
 
-async def _day(stack: Stack, console: Console) -> Outcome:
+async def _day(stack: Stack, console: Console, *, speed: float) -> Outcome:
     clock = SystemClock(shift_seconds=stack.settings.clock.shift_seconds)
     began = clock.monotonic_seconds()
 
@@ -74,7 +81,7 @@ async def _day(stack: Stack, console: Console) -> Outcome:
     caller = Caller(stack.addresses.ingress, api_key=stack.api_key)
     async with caller, ZoomSide(stack.addresses.simulator) as zoom:
         run_id = f"demo-{unseeded().getrandbits(48):012x}"
-        day = Day(caller, zoom, clock=clock, run_id=run_id, say=say)
+        day = Day(caller, zoom, clock=clock, speed=speed, run_id=run_id, say=say)
         return await day.pass_by(_breakage(stack))
 
 

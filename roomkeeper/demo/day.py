@@ -9,14 +9,14 @@ from datetime import timedelta
 from typing import Any
 
 from roomkeeper.demo.caller import Caller
-from roomkeeper.demo.programme import BOOKINGS, MINUTES, QUIET, ROOM_FAULTS, SPEED, WEBHOOK_FAULTS, Booking
+from roomkeeper.demo.programme import BOOKINGS, MINUTES, QUIET, ROOM_FAULTS, WEBHOOK_FAULTS, Booking
 from roomkeeper.demo.verdict import Verdict, judge
 from roomkeeper.demo.zoom_side import ZoomSide
 from runtime.clock import Clock
 from schemas.errors import Broken
 
-_MIDDLE_SECONDS = MINUTES * 60 / SPEED * 0.55
-"""When rejoins, breakout rooms and lobbies are under way."""
+_MIDDLE_SHARE = 0.55
+"""Of a meeting's length: when rejoins, breakout rooms and lobbies are under way."""
 _PATIENCE_SECONDS = 60.0
 """How long what is known may take to follow what happened, a worker's restart included."""
 _LOOK_SECONDS = 1.0
@@ -44,9 +44,10 @@ class Outcome:
 class Day:
     """One run of the programme."""
 
-    def __init__(self, caller: Caller, zoom: ZoomSide, *, clock: Clock, run_id: str, say: Say) -> None:
+    def __init__(self, caller: Caller, zoom: ZoomSide, *, clock: Clock, speed: float, run_id: str, say: Say) -> None:
         """`run_id` makes this run's meetings others than those of earlier ones."""
-        self._caller, self._zoom, self._clock, self._run_id, self._say = caller, zoom, clock, run_id, say
+        self._caller, self._zoom, self._clock, self._speed = caller, zoom, clock, speed
+        self._run_id, self._say = run_id, say
         self._meeting_ids: Sequence[str] = ()
 
     async def pass_by(self, breakage: Breakage) -> Outcome:
@@ -78,13 +79,13 @@ class Day:
 
     async def _meet(self, breakage: Breakage) -> None:
         await self._zoom.order(WEBHOOK_FAULTS)
-        self._say(f"people meet: {MINUTES} minutes at {SPEED:g} times the speed; webhooks double, overtake and fail")
+        self._say(f"people meet: {MINUTES} minutes at {self._speed:g} times the speed; webhooks double, overtake, fail")
         for booking, meeting_id in self._meetings:
             if not booking.is_cancelled:
                 meeting = await self._caller.meeting(meeting_id)
                 scenario = {**QUIET, "minutes": MINUTES, **booking.scenario}
                 await self._zoom.play(meeting["room"]["zoom_id"], scenario)
-        await asyncio.sleep(_MIDDLE_SECONDS)
+        await asyncio.sleep(MINUTES * 60 / self._speed * _MIDDLE_SHARE)
         self._say("killing a stream worker")
         breakage.kill()
         await self._zoom.plays_end()

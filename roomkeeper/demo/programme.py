@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MINUTES = 45
-SPEED = 60.0
-"""At which 45 minutes last 45 seconds, and Zoom's first retry comes after five."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ def table(verdicts: Sequence[Verdict]) -> Table:
     shown = Table(
         box=box.SIMPLE_HEAVY, title="What Roomkeeper knows, beside what was true in Zoom", title_justify="left"
     )
-    shown.add_column("meeting", overflow="fold")
+    shown.add_column("meeting", min_width=20)
     shown.add_column("room", no_wrap=True)
     for side in ("found", "true"):
         shown.add_column(f"runs\n{side}", justify="right")
