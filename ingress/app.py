@@ -121,11 +121,7 @@ def _producer(settings: Settings) -> AsyncProducer:
 
 
 def _api(services: Services) -> AsgiApp:
-    bounded = Bounded(
-        create_api(services),
-        limit_bytes=services.settings.max_request_bytes,
-        timeout_seconds=services.settings.body_timeout_seconds,
-    )
+    bounded = Bounded(create_api(services), limit_bytes=services.settings.max_request_bytes)
     return Watched(bounded, clock=services.clock, metrics=services.metrics)
 
 

@@ -1,8 +1,7 @@
-"""The bytes of a request, bounded in size and time before and while they are read."""
+"""The bytes of a request, bounded before and while they are read. That they come in time is the protocol's to see."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from enum import Enum
 from typing import Any
@@ -18,24 +17,14 @@ class BodyFault(Enum):
     """Why there is no body."""
 
     TOO_LARGE = "too_large"
-    TOO_SLOW = "too_slow"
     DISCONNECTED = "disconnected"
+    """The sender went away, or was too slow and was cut off."""
 
 
-async def read_body(
-    receive: Receive, *, declared: bytes | None, limit_bytes: int, timeout_seconds: float
-) -> bytes | BodyFault:
+async def read_body(receive: Receive, *, declared: bytes | None, limit_bytes: int) -> bytes | BodyFault:
     """The whole body. A declared length over the limit is refused unread; what is streamed is counted as it comes."""
     if declared is not None and not (declared.isdigit() and len(declared) <= 12 and int(declared) <= limit_bytes):
         return BodyFault.TOO_LARGE
-    try:
-        async with asyncio.timeout(timeout_seconds):
-            return await _read(receive, limit_bytes=limit_bytes)
-    except TimeoutError:
-        return BodyFault.TOO_SLOW
-
-
-async def _read(receive: Receive, *, limit_bytes: int) -> bytes | BodyFault:
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -47,5 +36,5 @@ async def _read(receive: Receive, *, limit_bytes: int) -> bytes | BodyFault:
         if size > limit_bytes:
             return BodyFault.TOO_LARGE
         if not message.get("more_body", False):
-            return piece if not pieces else b"".join((*pieces, piece))
+            return b"".join((*pieces, piece)) if pieces else piece
         pieces.append(piece)

@@ -1,21 +1,20 @@
-"""Bounds on requests to the API, before the framework reads a byte: size, time, and JSON or nothing."""
+"""Bounds on requests to the API, before the framework reads a byte: size, and JSON or nothing."""
 
 from __future__ import annotations
 
 from ingress.body import AsgiApp, BodyFault, Message, Receive, Scope, Send, read_body
 from ingress.problems import MEDIA_TYPE, Problem
 
-_CODES = {BodyFault.TOO_LARGE: "too_large", BodyFault.TOO_SLOW: "too_slow", BodyFault.DISCONNECTED: "malformed_body"}
+_CODES = {BodyFault.TOO_LARGE: "too_large", BodyFault.DISCONNECTED: "malformed_body"}
 
 
 class Bounded:
     """Reads the body within its bounds, and hands it on whole."""
 
-    def __init__(self, app: AsgiApp, *, limit_bytes: int, timeout_seconds: float) -> None:
+    def __init__(self, app: AsgiApp, *, limit_bytes: int) -> None:
         """Stands before `app`."""
         self._app = app
         self._limit_bytes = limit_bytes
-        self._timeout_seconds = timeout_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -23,12 +22,8 @@ class Bounded:
         if b"transfer-encoding" not in headers and headers.get(b"content-length", b"0") == b"0":
             await self._app(scope, receive, send)
             return
-        body = await read_body(
-            receive,
-            declared=headers.get(b"content-length"),
-            limit_bytes=self._limit_bytes,
-            timeout_seconds=self._timeout_seconds,
-        )
+        declared = headers.get(b"content-length")
+        body = await read_body(receive, declared=declared, limit_bytes=self._limit_bytes)
         if isinstance(body, BodyFault):
             await _answer(Problem(_CODES[body]), send)
         elif body and not _is_json(headers.get(b"content-type", b"")):

@@ -1,31 +1,73 @@
-"""What ingress counts of webhooks. Children of metrics are looked up once: this is the hot path."""
+"""What ingress counts of webhooks: on the hot path it adds to plain numbers, which are read when somebody asks."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
 
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from runtime.metrics import catalogue
+from runtime.metrics.catalogue import HistogramSpec
 from runtime.metrics.registry import Metrics
 
 
-class WebhookCounts:
-    """Counters and times of webhooks."""
+class Spread:
+    """How something is spread over a histogram's buckets."""
+
+    __slots__ = ("_bounds", "counts", "total")
+
+    def __init__(self, spec: HistogramSpec) -> None:
+        """Nothing yet."""
+        self._bounds = spec.buckets
+        self.counts = [0] * (len(spec.buckets) + 1)
+        self.total = 0.0
+
+    def add(self, value: float) -> None:
+        """One more."""
+        self.counts[bisect_left(self._bounds, value)] += 1
+        self.total += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """Upper bounds with how many lie below them, as Prometheus wants them."""
+        found: list[tuple[str, float]] = []
+        below = 0
+        for bound, count in zip((*map(str, self._bounds), "+Inf"), self.counts, strict=True):
+            below += count
+            found.append((bound, float(below)))
+        return found
+
+
+class WebhookCounts(Collector):
+    """Counters and times of webhooks, added to in the event loop alone."""
 
     def __init__(self, metrics: Metrics) -> None:
-        """Counts into `metrics`."""
+        """Shown among `metrics`."""
+        self._answers: dict[str, Spread] = {}
+        self._produced: dict[str, Spread] = {}
+        self._heard_at: dict[str, datetime] = {}
         self._metrics = metrics
-        self._outcome = cache(self._make_outcome)
-        self._produce = cache(self._make_produce)
-        self._last = cache(self._make_last)
+        metrics.registry.register(self)
 
     def answered(self, outcome: str, seconds: float) -> None:
         """A request got its answer."""
-        counter, histogram = self._outcome(outcome)
-        counter.inc()
-        histogram.observe(seconds)
+        spread = self._answers.get(outcome)
+        if spread is None:
+            spread = self._answers[outcome] = Spread(catalogue.INGRESS_WEBHOOK_SECONDS)
+        spread.add(seconds)
+
+    def acknowledged(self, topic: str, seconds: float) -> None:
+        """The broker has a record."""
+        spread = self._produced.get(topic)
+        if spread is None:
+            spread = self._produced[topic] = Spread(catalogue.INGRESS_PRODUCE_SECONDS)
+        spread.add(seconds)
+
+    def heard(self, account_id: str, at: datetime) -> None:
+        """An authentic event of an account came."""
+        self._heard_at[account_id] = at
 
     def refused(self, reason: str) -> None:
         """A request was answered 401."""
@@ -35,22 +77,24 @@ class WebhookCounts:
         """An authentic body was no event."""
         self._metrics.counter(catalogue.DEAD_LETTERS, stage="ingress", error=type(error).__name__).inc()
 
-    def acknowledged(self, topic: str, seconds: float) -> None:
-        """The broker has a record."""
-        self._produce(topic).observe(seconds)
+    def collect(self) -> Iterable[Metric]:
+        """What Prometheus is shown."""
+        spec = catalogue.INGRESS_WEBHOOKS
+        counter = CounterMetricFamily(spec.name, spec.meaning, labels=spec.labels)
+        for outcome, spread in list(self._answers.items()):
+            counter.add_metric([outcome], sum(spread.counts))
+        yield counter
+        yield _histogram(catalogue.INGRESS_WEBHOOK_SECONDS, self._answers)
+        yield _histogram(catalogue.INGRESS_PRODUCE_SECONDS, self._produced)
+        last = catalogue.INGRESS_LAST_WEBHOOK
+        gauge = GaugeMetricFamily(last.name, last.meaning, labels=last.labels)
+        for account_id, at in list(self._heard_at.items()):
+            gauge.add_metric([account_id], at.timestamp())
+        yield gauge
 
-    def heard(self, account_id: str, at: datetime) -> None:
-        """An authentic event of an account came."""
-        self._last(account_id).set(at.timestamp())
 
-    def _make_outcome(self, outcome: str) -> tuple[Counter, Histogram]:
-        return (
-            self._metrics.counter(catalogue.INGRESS_WEBHOOKS, outcome=outcome),
-            self._metrics.histogram(catalogue.INGRESS_WEBHOOK_SECONDS, outcome=outcome),
-        )
-
-    def _make_produce(self, topic: str) -> Histogram:
-        return self._metrics.histogram(catalogue.INGRESS_PRODUCE_SECONDS, topic=topic)
-
-    def _make_last(self, account_id: str) -> Gauge:
-        return self._metrics.gauge(catalogue.INGRESS_LAST_WEBHOOK, account=account_id)
+def _histogram(spec: HistogramSpec, spreads: dict[str, Spread]) -> HistogramMetricFamily:
+    family = HistogramMetricFamily(spec.name, spec.meaning, labels=spec.labels)
+    for label, spread in list(spreads.items()):
+        family.add_metric([label], spread.buckets(), spread.total)
+    return family

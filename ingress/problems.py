@@ -34,7 +34,7 @@ KINDS: Mapping[str, Kind] = {
             code="unauthenticated",
             status=401,
             title="No valid API key",
-            cure="Send `Authorization: Bearer rk_...` with a key that `roomkeeper keys list` shows as not revoked.",
+            cure="Send a key (`rk_...`) that `roomkeeper keys list` shows as not revoked, as the bearer token of Authorization.",
         ),
         Kind(
             code="not_found",
@@ -43,12 +43,6 @@ KINDS: Mapping[str, Kind] = {
             cure="Check the path and the id; what belongs to another account is not found either.",
         ),
         Kind(code="method_not_allowed", status=405, title="This path does not take this method", cure="See `Allow`."),
-        Kind(
-            code="too_slow",
-            status=408,
-            title="The body did not arrive in time",
-            cure="Send the whole body at once.",
-        ),
         Kind(
             code="too_large",
             status=413,

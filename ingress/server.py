@@ -17,7 +17,7 @@ import uvicorn
 import uvloop
 
 from ingress.app import ROLE, Ingress, ingress, running
-from ingress.protocol import BoundedHttp
+from ingress.protocol import bounded_http
 from runtime.clock import Clock
 from runtime.settings import Settings
 from runtime.topic_admin import require_topics
@@ -103,7 +103,7 @@ def _config(settings: Settings, parts: Ingress) -> uvicorn.Config:
         parts.app,
         host=settings.ingress.host,
         port=settings.ingress.port,
-        http=BoundedHttp,
+        http=bounded_http(settings.ingress.receive_timeout_seconds),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -7,7 +7,7 @@ An ASGI application of its own, before the framework: bounded bytes, then the si
 | 204 | the broker has the event, or the dead letter that an unreadable body became |
 | 200 | a signed URL validation |
 | 401 | not Zoom's, or for an account that its secret does not speak for; counted, told on `security-alerts` |
-| 408, 413 | too slow, too large |
+| 413 | too large |
 | 503 | the broker did not acknowledge in time; Zoom sends again, and twice the same event does no harm |
 """
 
@@ -68,7 +68,6 @@ UNAVAILABLE = Answer(status=503, outcome="unavailable", headers=((b"retry-after"
 NOT_ALLOWED = Answer(status=405, outcome="other", headers=((b"allow", b"POST"), _CLOSE))
 FAULTS: Mapping[BodyFault, Answer] = {
     BodyFault.TOO_LARGE: Answer(status=413, outcome="too_large", headers=(_CLOSE,)),
-    BodyFault.TOO_SLOW: Answer(status=408, outcome="too_slow", headers=(_CLOSE,)),
     BodyFault.DISCONNECTED: Answer(status=400, outcome="disconnected", headers=(_CLOSE,)),
 }
 """Of a connection that is gone, the answer is only counted."""
@@ -109,12 +108,7 @@ class Webhooks:
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         heads = _heads(scope["headers"])
-        raw = await read_body(
-            receive,
-            declared=heads.length,
-            limit_bytes=self._settings.max_body_bytes,
-            timeout_seconds=self._settings.body_timeout_seconds,
-        )
+        raw = await read_body(receive, declared=heads.length, limit_bytes=self._settings.max_body_bytes)
         if isinstance(raw, BodyFault):
             return FAULTS[raw]
         account, secrets = self._secrets_for(scope["path"])

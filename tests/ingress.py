@@ -121,8 +121,9 @@ def serving(settings: Settings, *, clock: Clock | None = None) -> Iterator[str]:
 
 
 @contextmanager
-def process(settings: Settings) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """`roomkeeper ingress run` as a process of its own while the context lasts; gives its URL and the process."""
+def process(settings: Settings, *, log: list[str] | None = None) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`roomkeeper ingress run` as a process of its own; gives its URL and the process, and puts its lines into `log`."""
+    lines = [] if log is None else log
     logged = settings.model_copy(update={"log": settings.log.model_copy(update={"format": "json"})})
     child = subprocess.Popen(
         [sys.executable, "-m", "roomkeeper", "ingress", "run"],
@@ -132,11 +133,11 @@ def process(settings: Settings) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     )
     assert child.stderr is not None
     try:
-        lines = []
         for line in child.stderr:
             lines.append(line)
             if '"ingress.listening"' in line:
-                threading.Thread(target=child.stderr.read, daemon=True).start()
+                rest = threading.Thread(target=lambda: lines.extend(child.stderr or ()), daemon=True)
+                rest.start()
                 yield json.loads(line)["url"], child
                 break
         else:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Client
@@ -26,9 +25,8 @@ POLL_SECONDS = 0.1
 Headers = Sequence[tuple[str, bytes]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outgoing:
-    """A record on its way; `topic` is the name on the cluster."""
+class Outgoing(NamedTuple):
+    """A record on its way; `topic` is the name on the cluster. Build it with keywords; a tuple, for speed."""
 
     topic: str
     key: bytes | None
@@ -38,9 +36,8 @@ class Outgoing:
     """0 lets the client take the present moment."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
-    """Where an acknowledged record lies."""
+class Delivery(NamedTuple):
+    """Where an acknowledged record lies. Build it with keywords."""
 
     topic: str
     partition: int

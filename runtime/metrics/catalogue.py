@@ -59,7 +59,7 @@ DEAD_LETTERS = CounterSpec(
 INGRESS_WEBHOOKS = CounterSpec(
     name="roomkeeper_ingress_webhooks_total",
     meaning="Webhook requests by outcome: `accepted`, `challenge`, `dead_letter`, `refused`, `unavailable`, "
-    "`too_large`, `too_slow`, `disconnected`, `other`.",
+    "`too_large`, `disconnected`, `other`.",
     unit="requests",
     labels=("outcome",),
 )

@@ -36,9 +36,9 @@ def receiving(*pieces: bytes, hang: bool = False) -> Any:
     return receive
 
 
-async def read(receive: Any, *, declared: bytes | None = None, timeout_seconds: float = 5.0) -> bytes | BodyFault:
+async def read(receive: Any, *, declared: bytes | None = None) -> bytes | BodyFault:
     """Read at most ten bytes."""
-    return await read_body(receive, declared=declared, limit_bytes=10, timeout_seconds=timeout_seconds)
+    return await read_body(receive, declared=declared, limit_bytes=10)
 
 
 @pytest.mark.parametrize("pieces", [(b"",), (b"0123456789",), (b"01", b"", b"23"), (b"0" * 5, b"1" * 5)])
@@ -57,11 +57,6 @@ async def test_a_body_is_given_up_at_the_first_piece_beyond_the_limit(pieces: tu
 async def test_a_declared_length_beyond_the_limit_is_refused_unread(declared: bytes) -> None:
     """Not one byte is waited for."""
     assert await read(receiving(hang=True), declared=declared) is BodyFault.TOO_LARGE
-
-
-async def test_a_body_that_does_not_end_is_given_up() -> None:
-    """A slow sender costs the timeout, no more."""
-    assert await read(receiving(b"0", hang=True), timeout_seconds=0.05) is BodyFault.TOO_SLOW
 
 
 async def test_a_sender_that_goes_away_is_told_apart() -> None:
