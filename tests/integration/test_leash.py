@@ -57,7 +57,7 @@ def family_of(process: LeashedProcess) -> list[int]:
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_when_the_owner_ends(how: signal.Signals) -> None:
-    """The program and what it started in a session of its own end after any end of their owner, SIGKILL included."""
+    """The program and what it started, also outside its process group, end after any end of their owner, SIGKILL included."""
     owner = subprocess.Popen([sys.executable, "-c", OWNER, FAMILY], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     pids = [int(word) for word in owner.stdout.readline().split()]

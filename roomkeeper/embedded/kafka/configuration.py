@@ -27,7 +27,7 @@ def single_broker(*, listen: str, advertise: str, controller: str, voter: str) -
         # A missing topic must show as missing; a group of one need not wait for others.
         "auto.create.topics.enable": "false",
         "group.initial.rebalance.delay.ms": "0",
-        # A killed broker may come back only when its last session is over.
+        # A killed broker may come back only when the controller has given it up.
         "broker.session.timeout.ms": "4000",
         "broker.heartbeat.interval.ms": "500",
         # Small: a few threads and files, not the fifty partitions and hundreds of megabytes of a data centre.
