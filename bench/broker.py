@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,11 @@ HEAP_MB = 1024
 
 _TIMEOUT_SECONDS = 30.0
 _AGAIN_SECONDS = 0.2
+_NOT_YET_THERE = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
 _READ_BATCH = 10_000
 _READ_IDLE_SECONDS = 60.0
 
@@ -52,18 +57,13 @@ class Broker:
         self._admin = AdminClient(self._client())
 
     def create(self, topic: str, *, partitions: int, config: Mapping[str, str] | None = None) -> None:
-        """Make a topic with one replica; wait for one of this name that is on its way out."""
+        """Make a topic with one replica, and see that it answers; wait for one of this name that is on its way out."""
         made = NewTopic(topic, num_partitions=partitions, replication_factor=1, config=dict(config or {}))
-        deadline = time.monotonic() + _TIMEOUT_SECONDS
-        while True:
-            try:
-                self._admin.create_topics([made])[topic].result(_TIMEOUT_SECONDS)
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS or time.monotonic() > deadline:
-                    raise
-                time.sleep(_AGAIN_SECONDS)
-            else:
-                return
+        _again(
+            lambda: self._admin.create_topics([made])[topic].result(_TIMEOUT_SECONDS),
+            while_error=(KafkaError.TOPIC_ALREADY_EXISTS,),
+        )
+        _again(lambda: self.end_offsets(topic), while_error=_NOT_YET_THERE)
 
     def remove(self, topics: Collection[str]) -> None:
         """Delete topics with all that is in them."""
@@ -149,9 +149,24 @@ class Broker:
 
     def _ends(self, topic: str, isolation: IsolationLevel) -> Mapping[int, int]:
         partitions = self._admin.list_topics(topic, timeout=_TIMEOUT_SECONDS).topics[topic].partitions
-        asked = {TopicPartition(topic, partition): OffsetSpec.latest() for partition in partitions}
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # comes without annotations
+        asked = {TopicPartition(topic, partition): latest for partition in partitions}
         answers = self._admin.list_offsets(asked, isolation_level=isolation, request_timeout=_TIMEOUT_SECONDS)
         return {where.partition: answer.result(_TIMEOUT_SECONDS).offset for where, answer in answers.items()}
 
-    def _client(self) -> dict[str, str | int]:
+    def _client(self) -> dict[str, str | int | float | bool]:
         return {"bootstrap.servers": self.bootstrap_servers, "log_level": 2}
+
+
+def _again(step: Callable[[], object], *, while_error: Collection[int]) -> None:
+    """Take a step, again and again while the broker answers with one of these errors, for half a minute at most."""
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            step()
+        except KafkaException as error:
+            if error.args[0].code() not in while_error or time.monotonic() > deadline:
+                raise
+            time.sleep(_AGAIN_SECONDS)
+        else:
+            return

@@ -62,7 +62,7 @@ def rooms_course(broker: Broker, workload: Workload, partitions: int) -> Course:
     broker.fill(source, room_events.mixed(events=workload.events, rooms=workload.meetings, seed=workload.seed))
     fold = RoomsFold()
     state: dict[str, Entry] = {}
-    outputs = set()
+    outputs: set[bytes] = set()
     for record in _inputs(broker, source):
         folded = fold.fold(record, state.get, generation=0)
         state.update(folded.entries)

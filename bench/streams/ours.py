@@ -62,11 +62,11 @@ def status_fold(arguments: Arguments) -> StatusFold:
     return StatusFold(source=arguments.source.removeprefix(PREFIX), output=arguments.output.removeprefix(PREFIX))
 
 
-def work(fold: Fold[Any], arguments: Arguments, *, observer: Observer | None = None) -> int:
+def work(fold: Fold[Any], arguments: Arguments, *, prefix: str = PREFIX, observer: Observer | None = None) -> int:
     """Run a worker with the product's default settings until SIGTERM; its exit code."""
     settings = Settings(
-        kafka=KafkaSettings(bootstrap_servers=arguments.bootstrap_servers, topic_prefix=PREFIX),
-        streams=StreamsSettings(data_dir=arguments.state_dir, app_id=arguments.app_id.removeprefix(PREFIX)),
+        kafka=KafkaSettings(bootstrap_servers=arguments.bootstrap_servers, topic_prefix=prefix),
+        streams=StreamsSettings(data_dir=arguments.state_dir, app_id=arguments.app_id.removeprefix(prefix)),
         log=LogSettings(level="WARNING"),
     )
     clock = SystemClock()

@@ -22,5 +22,11 @@ class MarkedRoomsFold(RoomsFold):
         return self.fold(record, read, generation=generation)
 
 
+def main() -> int:
+    """Fold until SIGTERM; what stands before the source's name is the prefix of all topics."""
+    arguments = read_arguments()
+    return work(MarkedRoomsFold(), arguments, prefix=arguments.source.removesuffix(RoomsFold.source))
+
+
 if __name__ == "__main__":
-    sys.exit(work(MarkedRoomsFold(), read_arguments()))
+    sys.exit(main())

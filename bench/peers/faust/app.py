@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import faust
@@ -41,7 +40,7 @@ def create_app(arguments: Arguments) -> faust.App:
     started = False
 
     @app.agent(events)
-    async def fold(stream: AsyncIterator[Any]) -> None:
+    async def fold(stream: faust.StreamT[Any]) -> None:
         nonlocal started
         async for event in stream:
             if not started:
@@ -50,7 +49,7 @@ def create_app(arguments: Arguments) -> faust.App:
             meeting_id = event["meeting_id"]
             before = statuses.get(meeting_id)
             applied = is_newer(event, before)
-            after = status_of(event) if applied else before
+            after = status_of(event) if applied or before is None else before
             if applied:
                 statuses[meeting_id] = after
             await answers.send(key=meeting_id, value=answer_to(event, after=after, applied=applied))

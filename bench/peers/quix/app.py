@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from quixstreams import Application, State
-from quixstreams.models.serializers.avro import AvroDeserializer, AvroSerializer
+from quixstreams import Application, State  # type: ignore[import-not-found]  # has an environment of its own
+from quixstreams.models.serializers.avro import (  # type: ignore[import-not-found]  # the same
+    AvroDeserializer,
+    AvroSerializer,
+)
 
 from bench.peers.arguments import Arguments, mark, read_arguments
 from bench.streams.codec import Plain, schema
