@@ -7,13 +7,16 @@ where that left it; an offset beyond the topic's end ends the process, since the
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from threading import Event
 from typing import Generic, TypeVar
 
 from projectors.engine.observer import Observer
 from projectors.engine.progress import Progress
+from projectors.engine.slices import Written
 from projectors.engine.source import Ends, Source, TopicUnknown
-from projectors.engine.writer import Writer
+from projectors.engine.writer import Prepared, Writer
 from runtime.backoff import Backoff
 from runtime.clock import Clock
 from runtime.settings import ProjectorSettings
@@ -47,26 +50,27 @@ class Projector(Generic[R]):
         self._observer = observer
         self._clock = clock
         self._next_look_seconds = 0.0
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="projector-writer")
+        self._under_way: Future[Written] | None = None
 
     def run(self, stop: Event) -> None:
-        """Project until `stop`; what is taken by then is written first.
+        """Project until `stop`; what is under way by then is written first.
 
         Raises:
             Misconfigured: a topic, table or right is missing.
             Broken: going on could do harm.
         """
-        try:
-            with self._source:
-                while not stop.is_set():
-                    self._step()
-        finally:
-            self._writer.close()
+        with self._source, closing(self._writer), self._executor:
+            while not stop.is_set():
+                self._step()
+            self._finish()
 
     def _step(self) -> None:
         try:
             if self._source.reading:
                 self._project()
             else:
+                self._finish()
                 self._start()
         except Unavailable as error:
             wait_seconds = self._backoff.next_seconds(at_least=error.retry_after_seconds or 0.0)
@@ -100,19 +104,37 @@ class Projector(Generic[R]):
             self._observer.expired(partition, offset=offset, first=ends.first)
 
     def _project(self) -> None:
+        """Take and decode the next batch while the one before is being written, then let it follow."""
         slices = self._source.take(self._settings.batch_records, self._settings.batch_seconds)
-        if slices:
-            with self._observer.writing(slices) as seen:
-                written = self._writer.write(slices)
-                seen.append(written)
-            self._backoff.reset()
-            self.progress.made()
-            if written.overtaken:
-                self._source.suspend()
-            else:
-                self._source.settle(slices)
+        batch = self._writer.prepare(slices) if slices else None
+        if batch is not None or (self._under_way is not None and self._under_way.done()):
+            self._finish()
+        if batch is not None and self._source.reading:
+            self._source.settle(slices)
+            self._under_way = self._executor.submit(self._write, batch)
         if self._clock.monotonic_seconds() >= self._next_look_seconds:
             self._look()
+
+    def _write(self, batch: Prepared[R]) -> Written:
+        with self._observer.writing(batch.slices) as seen:
+            written = self._writer.write(batch)
+            seen.append(written)
+        return written
+
+    def _finish(self) -> None:
+        """Wait for the batch under way. If it failed, or was overtaken, what was taken after it is taken again."""
+        if self._under_way is None:
+            return
+        under_way, self._under_way = self._under_way, None
+        try:
+            written = under_way.result()
+        except BaseException:
+            self._source.suspend()
+            raise
+        self._backoff.reset()
+        self.progress.made()
+        if written.overtaken:
+            self._source.suspend()
 
     def _look(self) -> None:
         """Show how far behind we are; at the end of the topic, or without a broker, standing still is no stall."""
@@ -125,7 +147,7 @@ class Projector(Generic[R]):
             self._observer.broker_away(error)
             return
         self._observer.lag(lag)
-        if not any(lag.values()):
+        if self._under_way is None and not any(lag.values()):
             self.progress.made()
 
     def _excuse(self, error: Unavailable) -> None:

@@ -125,7 +125,7 @@ class Source:
         ]
 
     def settle(self, slices: Sequence[Slice]) -> None:
-        """These slices are written: the partitions go on behind them."""
+        """These slices are being written: the next ones follow them. If that fails, `suspend`."""
         if self._positions is not None:
             self._positions.update((each.partition, each.next_offset) for each in slices)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from psycopg import Cursor
@@ -26,10 +27,20 @@ from runtime.settings import PostgresSettings
 from schemas.errors import BadMessage
 
 R = TypeVar("R")
-Batch = Sequence[Decoded[R]]
+Records = Sequence[Decoded[R]]
+Apply = Callable[[Cursor[DictRow], Records[R]], tuple[Records[R], list[Refused]]]
 
 IDLE_IN_TRANSACTION_MS = 6_000
 """Longer than a dead letter may take to be acknowledged, shorter than a statement that waits for the lock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared(Generic[R]):
+    """Slices whose records are decoded, as far as they can be."""
+
+    slices: tuple[Slice, ...]
+    decoded: Records[R]
+    unreadable: Sequence[Refused]
 
 
 class Writer(Generic[R]):
@@ -61,26 +72,8 @@ class Writer(Generic[R]):
         with self._transaction() as cursor:
             return self._offsets.read(cursor, partitions)
 
-    def write(self, slices: Sequence[Slice]) -> Written:
-        """Project the slices and move their offsets, in one transaction.
-
-        Raises:
-            Unavailable: the database is away, or the broker takes no dead letter: nothing is committed.
-            Broken: too many bad records in a row.
-        """
-        decoded, unreadable = self._decode(slices)
-        try:
-            return self._commit(slices, decoded, unreadable, apply=self._apply_at_once)
-        except BadMessage:
-            return self._commit(slices, decoded, unreadable, apply=self._apply_separately)
-
-    def close(self) -> None:
-        """Close the connection; the next use opens another."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _decode(self, slices: Sequence[Slice]) -> tuple[list[Decoded[R]], list[Refused]]:
+    def prepare(self, slices: Sequence[Slice]) -> Prepared[R]:
+        """Decode the records, without touching the database: it may be done while the batch before is being written."""
         decoded: list[Decoded[R]] = []
         unreadable: list[Refused] = []
         for each in slices:
@@ -89,38 +82,49 @@ class Writer(Generic[R]):
                     decoded.append(Decoded(record=self._projection.decode(consumed), consumed=consumed))
                 except BadMessage as error:
                     unreadable.append(Refused(consumed=consumed, error=error))
-        return decoded, unreadable
+        return Prepared(slices=tuple(slices), decoded=decoded, unreadable=unreadable)
 
-    def _commit(
-        self,
-        slices: Sequence[Slice],
-        decoded: Batch[R],
-        unreadable: Sequence[Refused],
-        *,
-        apply: Callable[[Cursor[DictRow], Batch[R]], tuple[Batch[R], list[Refused]]],
-    ) -> Written:
+    def write(self, batch: Prepared[R]) -> Written:
+        """Project the batch and move its offsets, in one transaction.
+
+        Raises:
+            Unavailable: the database is away, or the broker takes no dead letter: nothing is committed.
+            Broken: too many bad records in a row.
+        """
+        try:
+            return self._commit(batch, apply=self._apply_at_once)
+        except BadMessage:
+            return self._commit(batch, apply=self._apply_separately)
+
+    def close(self) -> None:
+        """Close the connection; the next use opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _commit(self, batch: Prepared[R], *, apply: Apply[R]) -> Written:
         with self._transaction() as cursor:
-            runs = self._offsets.move(cursor, slices)
-            mine = [each for each in decoded if each.consumed.partition in runs] if len(runs) < len(slices) else decoded
+            runs = self._offsets.move(cursor, batch.slices)
+            mine = [each for each in batch.decoded if each.consumed.partition in runs]
             applied, refused = apply(cursor, mine) if mine else ((), [])
-            refused += [each for each in unreadable if each.consumed.partition in runs]
+            refused += [each for each in batch.unreadable if each.consumed.partition in runs]
             if refused or any(runs.values()):
-                after = runs_after(slices, refused, before=runs, limit=self._dead_letter_run)
+                after = runs_after(batch.slices, refused, before=runs, limit=self._dead_letter_run)
                 self._offsets.note_runs(cursor, after)
             if refused:
                 self._refusals.send(refused)
-        overtaken = frozenset(each.partition for each in slices) - runs.keys()
+        overtaken = frozenset(each.partition for each in batch.slices) - runs.keys()
         return Written(applied=len(applied), refused=tuple(refused), overtaken=overtaken)
 
-    def _apply_at_once(self, cursor: Cursor[DictRow], batch: Batch[R]) -> tuple[Batch[R], list[Refused]]:
+    def _apply_at_once(self, cursor: Cursor[DictRow], batch: Records[R]) -> tuple[Records[R], list[Refused]]:
         try:
             self._projection.apply(cursor, batch)
         except REFUSALS as error:
             raise as_bad_message(error) from error
         return batch, []
 
-    def _apply_separately(self, cursor: Cursor[DictRow], batch: Batch[R]) -> tuple[Batch[R], list[Refused]]:
-        def write(part: Batch[R]) -> None:
+    def _apply_separately(self, cursor: Cursor[DictRow], batch: Records[R]) -> tuple[Records[R], list[Refused]]:
+        def write(part: Records[R]) -> None:
             with cursor.connection.transaction():  # a savepoint
                 self._projection.apply(cursor, part)
 
