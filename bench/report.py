@@ -24,6 +24,11 @@ def middle(values: Sequence[float]) -> float:
     return median(values)
 
 
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The value below which this share of the ordered values lies."""
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
+
+
 def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
     """The median of ours over the median of theirs, None where either was not run."""
     if not ours or not theirs:

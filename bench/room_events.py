@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import orjson
 
@@ -15,7 +16,7 @@ from schemas.codec import encode
 from zoom.webhooks.events import parse, record_key
 
 ACCOUNT = "AcctBench0000000000001"
-BEGINS_AT = datetime(2026, 12, 1, 15, 0, tzinfo=UTC)
+BEGINS_AT = datetime(2026, 3, 2, 15, 0, tzinfo=UTC)
 
 _FIRST_ROOM = 91_000_000_000
 _FIRST_USER = 16_778_240
@@ -44,30 +45,44 @@ def mixed(*, events: int, rooms: int, seed: int = 1) -> Iterator[Record]:
 
 def joined(*, room: int, person: int, second: int) -> Record:
     """A participant's first join of a run."""
-    at = _text(second)
-    return _record(
-        "meeting.participant_joined", room=room, second=second, participant=_participant(person) | {"join_time": at}
-    )
+    return _record("meeting.participant_joined", room=room, person=person, second=second, time_field="join_time")
 
 
 def left(*, room: int, person: int, second: int) -> Record:
     """The same participant's leave."""
-    gone = {"leave_time": _text(second), "leave_reason": "left the meeting. Reason : left the meeting"}
-    return _record("meeting.participant_left", room=room, second=second, participant=_participant(person) | gone)
+    return _record("meeting.participant_left", room=room, person=person, second=second, time_field="leave_time")
 
 
 def role_changed(*, room: int, person: int, second: int) -> Record:
     """Changes registers of a connection, and nothing that grows."""
-    old, new = _ROLES[second % 3], _ROLES[(second + 1) % 3]
-    change = {"date_time": _text(second), "old_role": old, "new_role": new}
-    return _record(
-        "meeting.participant_role_changed", room=room, second=second, participant=_participant(person) | change
-    )
+    change = {"old_role": _ROLES[second % 3], "new_role": _ROLES[(second + 1) % 3]}
+    name = "meeting.participant_role_changed"
+    return _record(name, room=room, person=person, second=second, time_field="date_time", **change)
 
 
 def started(*, room: int, second: int = 0) -> Record:
     """A room's run begins."""
-    return _record("meeting.started", room=room, second=second, participant=None)
+    return _record("meeting.started", room=room, person=None, second=second)
+
+
+def webhook(
+    name: str, *, room: int, person: int | None, at: datetime, time_field: str = "", **more: str
+) -> dict[str, Any]:
+    """A body; `time_field` is the participant's field that says when."""
+    run: dict[str, Any] = {
+        "uuid": f"1P2rbp0oCNjcjq{room:08d}==",
+        "id": str(_FIRST_ROOM + room),
+        "type": 2,
+        "topic": f"Weekly planning \u2013 team {room}",
+        "host_id": "HostBench0000000000001",
+        "duration": 45,
+        "start_time": _text(BEGINS_AT),
+        "timezone": "Europe/London",
+    }
+    if person is not None:
+        run["participant"] = _participant(person) | {time_field: _text(at)} | more
+    event_ts = round(at.timestamp() * 1000)
+    return {"payload": {"account_id": ACCOUNT, "object": run}, "event_ts": event_ts, "event": name}
 
 
 def _of_turn(number: int, *, rooms: int) -> Record:
@@ -91,31 +106,13 @@ def _participant(person: int) -> dict[str, str]:
     }
 
 
-def _record(name: str, *, room: int, second: int, participant: dict[str, str] | None) -> Record:
-    run = {
-        "uuid": f"1P2rbp0oCNjcjq{room:08d}==",
-        "id": str(_FIRST_ROOM + room),
-        "type": 2,
-        "topic": f"Weekly planning \u2013 team {room}",
-        "host_id": "HostBench0000000000001",
-        "duration": 45,
-        "start_time": _text(0),
-        "timezone": "Europe/London",
-    }
+def _record(name: str, *, room: int, person: int | None, second: int, time_field: str = "", **more: str) -> Record:
     at = BEGINS_AT + timedelta(seconds=second)
-    body = {
-        "payload": {
-            "account_id": ACCOUNT,
-            "object": run if participant is None else run | {"participant": participant},
-        },
-        "event_ts": round(at.timestamp() * 1000) + 300,
-        "event": name,
-    }
-    event = parse(
-        orjson.dumps(body), account_id=ACCOUNT, request_id=f"{room:08d}-{second}", received_at=at + timedelta(seconds=1)
-    )
+    body = orjson.dumps(webhook(name, room=room, person=person, at=at, time_field=time_field, **more))
+    received_at = at + timedelta(seconds=1)
+    event = parse(body, account_id=ACCOUNT, request_id=f"{room:08d}-{second}", received_at=received_at)
     return record_key(event).encode(), encode(event)
 
 
-def _text(second: int) -> str:
-    return (BEGINS_AT + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _text(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

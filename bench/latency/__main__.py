@@ -1,0 +1,157 @@
+"""`python -m bench.latency`: run a whole Roomkeeper, post webhooks at steady rates, watch for their rows, publish."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+import uvloop
+from psycopg.rows import dict_row
+from pydantic import SecretStr
+from rich.table import Table
+
+from bench.environment import read_environment
+from bench.latency.deliveries import SECRET, Deliveries
+from bench.latency.load import Load
+from bench.latency.reader import POLL_SECONDS, Reader
+from bench.report import Figure, middle, percentile, progress, publish, rounded, run
+from bench.room_events import ACCOUNT
+from roomkeeper.local.stack import Stack
+from runtime.clock import SystemClock
+from runtime.postgres import AsyncConnection, conninfo
+from runtime.settings import Account, EmbeddedSettings, LogSettings, Settings, WebhookSecret
+from schemas.errors import Broken
+
+Results = Mapping[int, list["Measured"]]
+
+_WATCHED_A_SECOND = 100
+"""Of a faster load only every so manieth row is watched: the reader is not to be the load."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One round at one rate."""
+
+    readable_p50_ms: float
+    readable_p99_ms: float
+    acknowledged_p99_ms: float
+
+
+def main(
+    rate: Annotated[list[int], typer.Option(help="Webhooks a second; may be repeated.")] = [100, 1_000],  # noqa: B006 - typer copies it
+    seconds: Annotated[float, typer.Option(min=1)] = 20.0,
+    warm_up_seconds: Annotated[float, typer.Option(min=0)] = 5.0,
+    rounds: Annotated[int, typer.Option(min=1)] = 3,
+) -> None:
+    """Measure the time from a webhook posted to its row readable."""
+    environment = read_environment()
+    with _stack() as stack:
+        results = uvloop.run(_race(stack, rates=rate, seconds=seconds, warm_up_seconds=warm_up_seconds, rounds=rounds))
+    figures: dict[str, Figure] = {"seconds": seconds, "rounds": rounds, "reader_poll_ms": POLL_SECONDS * 1000}
+    publish("latency", table=_table(results), figures=figures | _figures(results), environment=environment)
+
+
+@contextmanager
+def _stack() -> Iterator[Stack]:
+    """Broker, database and one process of each role."""
+    account = Account(account_id=ACCOUNT, webhook_secrets=(WebhookSecret(value=SecretStr(SECRET)),))
+    lines: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="roomkeeper-bench-") as folder:
+        settings = Settings(
+            accounts=(account,),
+            embedded=EmbeddedSettings.model_validate({"data_dir": folder}),
+            log=LogSettings(level="WARNING"),
+        )
+        with Stack(settings, sink=lambda name, line: lines.append(f"{name}: {line}")) as stack:
+            try:
+                yield stack
+            except Broken as error:
+                raise Broken("\n  | ".join([str(error), *lines[-20:]])) from error
+
+
+async def _race(stack: Stack, *, rates: Sequence[int], seconds: float, warm_up_seconds: float, rounds: int) -> Results:
+    """The rates in turn, round after round."""
+    results: dict[int, list[Measured]] = {rate: [] for rate in rates}
+    address = urlsplit(stack.addresses.ingress)
+    load = Load(Deliveries(SystemClock()), host=address.hostname or "", port=address.port or 0)
+    async with _reader(stack.settings) as reader:
+        await load.open()
+        await _measure(load, reader, rate=min(rates), seconds=warm_up_seconds)
+        for number in range(1, rounds + 1):
+            for rate in rates:
+                measured = await _measure(load, reader, rate=rate, seconds=seconds)
+                results[rate].append(measured)
+                progress(f"round {number}: {rate}/s: p99 {measured.readable_p99_ms:.0f} ms")
+        if await reader.count() != load.posted:
+            raise Broken(f"{load.posted} deliveries were acknowledged, and made {await reader.count()} rows")
+        await load.close()
+    return results
+
+
+async def _measure(load: Load, reader: Reader, *, rate: int, seconds: float) -> Measured:
+    every = max(1, rate // _WATCHED_A_SECOND)
+    posts = await load.run(
+        rate=rate,
+        seconds=seconds,
+        due=lambda number, row, due_at: reader.expect(row, due_at) if number % every == 0 else None,
+    )
+    readable = sorted(await reader.seen())
+    acknowledged = sorted(post.acknowledged_at - post.due_at for post in posts)
+    return Measured(
+        readable_p50_ms=percentile(readable, 0.50) * 1000,
+        readable_p99_ms=percentile(readable, 0.99) * 1000,
+        acknowledged_p99_ms=percentile(acknowledged, 0.99) * 1000,
+    )
+
+
+@asynccontextmanager
+async def _reader(settings: Settings) -> AsyncIterator[Reader]:
+    """A reader that looks while the block lasts."""
+    connection = await AsyncConnection.connect(conninfo(settings.postgres), autocommit=True, row_factory=dict_row)
+    async with connection:
+        reader = Reader(connection)
+        looking = asyncio.create_task(reader.look())
+        try:
+            yield reader
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+
+
+def _table(results: Results) -> Table:
+    table = Table(title="Webhook posted to row readable, one process of each role")
+    for heading in ("webhooks/s", "p50 ms", "p99 ms", "p99 of each round", "p99 ms of the 204"):
+        table.add_column(heading, justify="right")
+    for rate, rounds in results.items():
+        table.add_row(
+            f"{rate:,}",
+            f"{_over(rounds, lambda each: each.readable_p50_ms):.0f}",
+            f"{_over(rounds, lambda each: each.readable_p99_ms):.0f}",
+            " ".join(f"{each.readable_p99_ms:.0f}" for each in rounds),
+            f"{_over(rounds, lambda each: each.acknowledged_p99_ms):.1f}",
+        )
+    return table
+
+
+def _figures(results: Results) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    for rate, rounds in results.items():
+        figures[f"readable_p50_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.readable_p50_ms))
+        figures[f"readable_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.readable_p99_ms))
+        figures[f"acknowledged_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.acknowledged_p99_ms))
+    return figures
+
+
+def _over(rounds: Sequence[Measured], figure: Callable[[Measured], float]) -> float:
+    return middle([figure(each) for each in rounds])
+
+
+if __name__ == "__main__":
+    run(main)
