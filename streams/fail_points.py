@@ -35,13 +35,14 @@ class FailPoints:
         if (name and name not in get_args(FailPoint)) or (times and not times.isdigit()):
             names = ", ".join(get_args(FailPoint))
             raise Misconfigured(f"ROOMKEEPER_STREAMS__FAIL_POINT: {wanted!r} is not one of {names}, or name:times")
-        self._wanted = name
+        self.wanted = name
+        """Empty when they are off."""
         self._left = int(times or 1)
         self._lock = threading.Lock()
 
     def reach(self, point: FailPoint) -> None:
         """Returns, unless this is the wanted point for the wanted time."""
-        if point == self._wanted:
+        if point == self.wanted:
             with self._lock:
                 self._left -= 1
                 if self._left <= 0:

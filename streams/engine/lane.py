@@ -24,13 +24,16 @@ from schemas.errors import BadMessage, Broken, Unavailable
 from streams.engine.batch import Batch, Record
 from streams.engine.lane_id import LaneId
 from streams.engine.observer import Observer, Tally
+from streams.engine.outbox import Outbox
 from streams.engine.producer import TransactionalProducer
 from streams.engine.source import Source
 from streams.fail_points import FailPoints
-from streams.fold import Folded, Input
+from streams.fold import Folded
 
 SLICE_RECORDS = 200
 """So many records are folded between two turns of the event loop."""
+OUTPUT_BYTES = MESSAGE_MAX_BYTES - 10_000
+"""With room for the key and the record's own fields."""
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 
@@ -69,6 +72,7 @@ class Lane:
         self.lane_id = lane_id
         self.sources = {source.topic: source for source in sources}
         self._producer = producer
+        self._outbox = Outbox(producer, topic_prefix=options.topic_prefix)
         self._group_metadata = group_metadata
         self._options = options
         self._executor = executor
@@ -170,41 +174,54 @@ class Lane:
         source = self.sources[batch.topic]
         self._tally.oldest_ms.setdefault(source.fold.table, batch.records[0].timestamp)
         for at in range(0, len(batch.records), SLICE_RECORDS):
-            for record in batch.records[at : at + SLICE_RECORDS]:
-                if record.offset >= source.position:
-                    self._fold_record(source, record)
+            self._fold_slice(source, batch.records[at : at + SLICE_RECORDS])
+            self._outbox.send()
             self._producer.serve()
             await asyncio.sleep(0)
 
-    def _fold_record(self, source: Source, record: Record) -> None:
-        if record.offset != source.position:
-            raise Broken(
-                f"{source}: expected offset {source.position}, got {record.offset}: records were lost on the way"
-            )
-        try:
-            item = source.input(record)
-            self._fail_points.reach("after-decode")
-            folded = source.fold.fold(item, source.overlay.read, generation=self._options.generation)
-            _check_sizes(folded)
-        except BadMessage as error:
-            self._dead_letter(source, record, error)
-            source.count.bad()
-        else:
-            self._fail_points.reach("after-fold")
-            self._take(source, item, folded)
-            source.count.good()
-        source.position += 1
-        self._tally.events += 1
+    def _fold_slice(self, source: Source, records: Sequence[Record]) -> None:
+        """Fold records one after the other; those below the position were folded before."""
+        fold, read, generation = source.fold.fold, source.overlay.read, self._options.generation
+        outcomes, table, began_at = self._tally.outcomes, source.fold.table, source.position
+        for record in records:
+            if record.offset != source.position:
+                if record.offset < source.position:
+                    continue
+                raise Broken(f"{source}: wanted offset {source.position}, got {record.offset}: records were lost")
+            try:
+                item = source.input(record)
+                if self._fail_points.wanted:
+                    self._fail_points.reach("after-decode")
+                folded = fold(item, read, generation=generation)
+                self._take(source, folded)
+            except BadMessage as error:
+                self._dead_letter(source, record, error)
+                source.count.bad()
+            else:
+                outcomes[table, folded.outcome] += 1
+                source.count.good()
+            source.position += 1
+        self._tally.events += source.position - began_at
 
-    def _take(self, source: Source, item: Input, folded: Folded[Any]) -> None:
-        source.overlay.change(folded.entries, revision=item.offset)
-        prefix = self._options.topic_prefix
+    def _take(self, source: Source, folded: Folded[Any]) -> None:
+        """Take over what a record did.
+
+        Raises:
+            BadMessage: an output is larger than the broker takes: no repetition could get it through.
+        """
+        if self._fail_points.wanted:
+            self._fail_points.reach("after-fold")
         for output in folded.outputs:
-            self._producer.produce(
-                prefix + output.topic, key=output.key.encode(), value=output.value, headers=output.headers
-            )
-        self._fail_points.reach("after-outputs")
-        self._tally.outcomes[source.fold.table, folded.outcome] += 1
+            if len(output.value) > OUTPUT_BYTES:
+                raise BadMessage(
+                    f"its output to {output.topic} has {len(output.value)} bytes, more than {OUTPUT_BYTES}"
+                )
+        source.overlay.change(folded.entries, revision=source.position)
+        for output in folded.outputs:
+            self._outbox.put(output)
+        if self._fail_points.wanted:
+            self._outbox.send()
+            self._fail_points.reach("after-outputs")
 
     def _dead_letter(self, source: Source, record: Record, error: BadMessage) -> None:
         origin = Origin(
@@ -250,6 +267,7 @@ class Lane:
         log.warning("transaction.aborted", lane=self._producer.transactional_id, cause=str(cause))
         self._observer.aborted(seconds=self._clock.monotonic_seconds() - self._began)
         self._tally = Tally()
+        self._outbox.clear()
         for source in self.sources.values():
             source.rollback()
         loop = asyncio.get_running_loop()
@@ -259,12 +277,3 @@ class Lane:
                 return
             except Unavailable as error:
                 log.warning("transaction.abort_waits", lane=self._producer.transactional_id, cause=str(error))
-
-
-def _check_sizes(folded: Folded[Any]) -> None:
-    """An output that the broker would refuse makes the message bad: no repetition could get it through."""
-    for output in folded.outputs:
-        if len(output.value) + len(output.key) > MESSAGE_MAX_BYTES:
-            raise BadMessage(
-                f"its output to {output.topic} has {len(output.value)} bytes, more than {MESSAGE_MAX_BYTES}"
-            )

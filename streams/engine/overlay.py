@@ -25,8 +25,7 @@ class Overlay(Generic[E]):
         self._store = store
         self._generation = generation
         self._cache_entries = cache_entries
-        self._changed: dict[str, E] = {}
-        self._revisions: dict[str, int] = {}
+        self._changed: dict[str, tuple[E, int]] = {}
         self._recent: dict[str, E] = {}
         self._older: dict[str, E] = {}
         self._encoded: list[tuple[bytes, bytes]] = []
@@ -37,22 +36,22 @@ class Overlay(Generic[E]):
         Raises:
             Broken: RocksDB fails, or holds what cannot be read.
         """
-        entry = self._changed.get(key)
+        changed = self._changed.get(key)
+        if changed is not None:
+            return changed[0]
+        entry = self._recent.get(key)
         if entry is None:
-            entry = self._recent.get(key)
+            entry = self._older.pop(key, None)
             if entry is None:
-                entry = self._older.pop(key, None)
-                if entry is None:
-                    entry = self._load(key)
-                if entry is not None:
-                    self._remember(key, entry)
+                entry = self._load(key)
+            if entry is not None:
+                self._remember(key, entry)
         return entry
 
     def change(self, entries: Mapping[str, E], *, revision: int) -> None:
         """Take over what a record did to its entries."""
-        self._changed.update(entries)
-        for key in entries:
-            self._revisions[key] = revision
+        for key, entry in entries.items():
+            self._changed[key] = (entry, revision)
 
     @property
     def is_changed(self) -> bool:
@@ -61,10 +60,10 @@ class Overlay(Generic[E]):
 
     def changelog(self) -> list[tuple[bytes, bytes]]:
         """Key and value of each changed entry: this transaction's part of the changelog."""
-        encode, revisions, generation = self._fold.encode, self._revisions, self._generation
+        encode, generation = self._fold.encode, self._generation
         self._encoded = [
-            (key.encode(), pack(generation=generation, revision=revisions[key], entry=encode(entry)))
-            for key, entry in self._changed.items()
+            (key.encode(), pack(generation=generation, revision=revision, entry=encode(entry)))
+            for key, (entry, revision) in self._changed.items()
         ]
         return self._encoded
 
@@ -75,7 +74,7 @@ class Overlay(Generic[E]):
             Broken: the disk is full or fails.
         """
         self._store.write(self._encoded, offset=changelog_offset)
-        for key, entry in self._changed.items():
+        for key, (entry, _) in self._changed.items():
             self._older.pop(key, None)
             self._remember(key, entry)
         self.rollback()
@@ -83,7 +82,6 @@ class Overlay(Generic[E]):
     def rollback(self) -> None:
         """Forget what the transaction changed."""
         self._changed.clear()
-        self._revisions.clear()
         self._encoded = []
 
     def _load(self, key: str) -> E | None:

@@ -100,8 +100,26 @@ class TransactionalProducer:
         except BufferError as error:
             raise Unavailable(f"{self.transactional_id}: the producer's buffer is full") from error
         except KafkaException as error:
-            meaning = self._meaning("produce", _inner(error))
-            raise meaning if isinstance(meaning, Fenced) else Unavailable(str(meaning)) from error
+            raise self._lost(_inner(error)) from error
+
+    def produce_batch(self, topic: str, messages: list[dict[str, Any]], *, partition: int = -1) -> None:
+        """Put records without headers into the transaction: `key`, `value`, and perhaps a `callback` for its delivery.
+
+        The client lets go of Python's lock once for all of them, where `produce` does so for each.
+
+        Raises:
+            Unavailable: the transaction must be aborted.
+            Fenced: the process must end.
+        """
+        try:
+            taken = self._client.produce_batch(topic, messages, partition)
+        except BufferError as error:
+            raise Unavailable(f"{self.transactional_id}: the producer's buffer is full") from error
+        except KafkaException as error:
+            raise self._lost(_inner(error)) from error
+        if taken != len(messages):
+            failed = next(each["_error"] for each in messages if "_error" in each)
+            raise self._lost(failed)
 
     def serve(self) -> None:
         """Let the client free what is delivered. Returns at once."""
@@ -157,6 +175,11 @@ class TransactionalProducer:
             call()
         except KafkaException as error:
             raise self._meaning(doing, _inner(error)) from error
+
+    def _lost(self, error: KafkaError) -> Exception:
+        """What a record that could not be produced means."""
+        meaning = self._meaning("produce", error)
+        return meaning if isinstance(meaning, Fenced) else Unavailable(str(meaning))
 
     def _meaning(self, doing: str, error: KafkaError) -> Exception:
         text = f"{self.transactional_id}: {doing}: {error.str()} ({error.name()})"

@@ -65,12 +65,10 @@ class Source:
         """
         self._changelog_offset = None
         entries = self.overlay.changelog()
-        for key, value in entries[:-1]:
-            producer.produce(self.changelog, key=key, value=value, partition=self.partition)
-        for key, value in entries[-1:]:
-            producer.produce(
-                self.changelog, key=key, value=value, partition=self.partition, on_delivery=self._delivered
-            )
+        if entries:
+            messages: list[dict[str, Any]] = [{"key": key, "value": value} for key, value in entries]
+            messages[-1]["callback"] = self._delivered
+            producer.produce_batch(self.changelog, messages, partition=self.partition)
 
     def settle(self) -> None:
         """The transaction is committed: write RocksDB, and go on from here.

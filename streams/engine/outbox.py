@@ -1,0 +1,55 @@
+"""The outputs of a slice of records on their way to the producer, by topic and in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams.engine.producer import TransactionalProducer
+from streams.fold import Output
+
+
+class Outbox:
+    """Gathers outputs, for the producer takes many at once for little more than the price of one."""
+
+    def __init__(self, producer: TransactionalProducer, *, topic_prefix: str) -> None:
+        """Logical names of topics get the prefix."""
+        self._producer = producer
+        self._topic_prefix = topic_prefix
+        self._waiting: dict[str, list[dict[str, Any]]] = {}
+
+    def put(self, output: Output) -> None:
+        """Add an output, after those that were put before it.
+
+        Raises:
+            Unavailable: the transaction must be aborted.
+        """
+        if output.headers:
+            self._put_with_headers(output)
+            return
+        message = {"key": output.key.encode(), "value": output.value}
+        waiting = self._waiting.get(output.topic)
+        if waiting is None:
+            self._waiting[output.topic] = [message]
+        else:
+            waiting.append(message)
+
+    def send(self) -> None:
+        """Hand everything over.
+
+        Raises:
+            Unavailable: the transaction must be aborted.
+        """
+        for topic, messages in self._waiting.items():
+            self._producer.produce_batch(self._topic_prefix + topic, messages)
+        self._waiting.clear()
+
+    def clear(self) -> None:
+        """Forget what waits: its transaction is aborted."""
+        self._waiting.clear()
+
+    def _put_with_headers(self, output: Output) -> None:
+        """The client has no batches with headers; what came before must go before."""
+        self.send()
+        self._producer.produce(
+            self._topic_prefix + output.topic, key=output.key.encode(), value=output.value, headers=output.headers
+        )
