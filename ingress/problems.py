@@ -34,7 +34,7 @@ KINDS: Mapping[str, Kind] = {
             code="unauthenticated",
             status=401,
             title="No valid API key",
-            cure="Send a key (`rk_...`) that `roomkeeper keys list` shows as not revoked, as the bearer token of Authorization.",
+            cure="Send a key that `roomkeeper keys list` shows as not revoked, as the bearer token of Authorization.",
         ),
         Kind(
             code="not_found",

@@ -7,6 +7,7 @@ producer holds is sent. A producer that can never send again ends the process.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -73,6 +74,9 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say where."""
+        # What start-up made stays for good: the collector need not walk it again, which would hold up all requests.
+        gc.collect()
+        gc.freeze()
         await super().startup(sockets=sockets)
         for listening in self.servers:
             for each in listening.sockets:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from hmac import compare_digest, digest
+from typing import NamedTuple
 
 from schemas.ids import AccountId
 
@@ -50,12 +51,15 @@ class Secret:
     """End of a rotation's overlap; None means it stays."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
+class Verified(NamedTuple):
     """What verified a request: the value that did, and every account for which it is configured and active."""
 
-    value: bytes = field(repr=False)
+    value: bytes
     accounts: frozenset[AccountId]
+
+    def __repr__(self) -> str:
+        """Without the secret."""
+        return f"Verified(accounts={sorted(self.accounts)})"
 
 
 def verify(
