@@ -27,7 +27,7 @@ _NOT_YET_THERE = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
 )
 _READ_BATCH = 10_000
-_READ_IDLE_SECONDS = 60.0
+_SILENT_SECONDS = 60.0
 
 Record = tuple[bytes, bytes | None]
 """Key and value."""
@@ -131,12 +131,11 @@ class Broker:
             }
         )
         consumer.assign([TopicPartition(topic, partition, 0) for partition in ends])
+        heard_at = time.monotonic()
         try:
             while ends:
-                batch = consumer.consume(_READ_BATCH, timeout=_READ_IDLE_SECONDS)
-                if not batch:
-                    raise Broken(f"partitions {sorted(ends)} of {topic} went silent before their end")
-                for message in batch:
+                for message in consumer.consume(_READ_BATCH, timeout=_AGAIN_SECONDS):
+                    heard_at = time.monotonic()
                     error = message.error()
                     if error is None:
                         yield message
@@ -144,6 +143,8 @@ class Broker:
                         ends.pop(message.partition() or 0, None)
                     else:
                         raise KafkaException(error)
+                if time.monotonic() - heard_at > _SILENT_SECONDS:
+                    raise Broken(f"partitions {sorted(ends)} of {topic} went silent before their end")
         finally:
             consumer.close()
 

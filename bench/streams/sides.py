@@ -145,5 +145,6 @@ SIDES: Sequence[Side] = (
         guarantee="at least once, no framework: a ceiling, not a product",
         command=_python("bench.peers.bare"),
         read_state=_plain,
+        table=TABLE,
     ),
 )
