@@ -6,7 +6,7 @@ Source: the recurrence object of Zoom's meeting API. A date keeps its hour when 
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from typing import Any
@@ -43,7 +43,7 @@ def _dates(recurrence: Mapping[str, Any], first: datetime) -> Iterator[datetime]
     if kind == WEEKLY:
         yield from _weekly(first, interval, str(recurrence.get("weekly_days") or ""))
     elif kind == MONTHLY:
-        yield from _monthly(first, interval, int(recurrence.get("monthly_day") or first.day))
+        yield from _monthly(first, interval, _day_of_month(recurrence, first))
     else:
         day = first
         while True:
@@ -60,10 +60,27 @@ def _weekly(first: datetime, interval: int, weekly_days: str) -> Iterator[dateti
         sunday += timedelta(weeks=interval)
 
 
-def _monthly(first: datetime, interval: int, day: int) -> Iterator[datetime]:
+def _day_of_month(recurrence: Mapping[str, Any], first: datetime) -> Callable[[datetime], int]:
+    """Which day it is in a given month: a number, or a weekday of the n-th or last (-1) week."""
+    week, weekday = recurrence.get("monthly_week"), recurrence.get("monthly_week_day")
+    if week and weekday:
+        return lambda month: _weekday_of_month(month, week=int(week), weekday=int(weekday))
+    day = int(recurrence.get("monthly_day") or first.day)
+    return lambda month: min(day, monthrange(month.year, month.month)[1])
+
+
+def _weekday_of_month(month: datetime, *, week: int, weekday: int) -> int:
+    begins_on, length = monthrange(month.year, month.month)
+    # Zoom's Sunday is 1, monthrange's Monday is 0.
+    first = (weekday - 2 - begins_on) % 7 + 1
+    days = range(first, length + 1, 7)
+    return days[-1] if week < 0 else days[min(week, len(days)) - 1]
+
+
+def _monthly(first: datetime, interval: int, day_of: Callable[[datetime], int]) -> Iterator[datetime]:
     month = first.replace(day=1)
     while True:
-        date = month.replace(day=min(day, monthrange(month.year, month.month)[1]))
+        date = month.replace(day=day_of(month))
         if date >= first:
             yield date
         months = month.month - 1 + interval

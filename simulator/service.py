@@ -36,6 +36,8 @@ class Service:
         )
         self.world = World(config, self.deliveries.take)
         self.player = Player(self.world, clock=clock, seed=config.seed, speed=config.speed)
+        self.past_lag_seconds = 0.0
+        """So long after its end, in true time, a run is not among the past meetings yet."""
         self.calls: Counter[tuple[str, int]] = Counter()
         """By endpoint and status; 0 where no answer was given."""
         self.host_calls: Counter[tuple[str, str]] = Counter()

@@ -14,7 +14,7 @@ from schemas.errors import Unavailable
 
 _WAIT_SECONDS = 30
 _LOOK_SECONDS = 0.5
-_TRIES = 6
+_TRIES = 12
 _UNFINISHED = (httpx.codes.ACCEPTED, httpx.codes.SERVICE_UNAVAILABLE)
 _TIMEOUT_SECONDS = 60.0
 

@@ -6,13 +6,13 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from simulator.control.orders import FaultOrder, RateOrder, TokenOrder
+from simulator.control.orders import FaultOrder, LagOrder, RateOrder, TokenOrder
 from simulator.service import Service
 from simulator.wire import Json
 
 
 def router(service: Service) -> APIRouter:
-    """The routes under `/faults`, `/rates` and `/tokens`."""
+    """The routes under `/faults`, `/rates`, `/lags` and `/tokens`."""
     routes = APIRouter(tags=["faults"])
 
     @routes.post("/faults", status_code=201)
@@ -40,6 +40,12 @@ def router(service: Service) -> APIRouter:
         """Turns rate limits on or off; calls are counted in any case."""
         service.rates.enforced = order.enforced
         return {"enforced": service.rates.enforced}
+
+    @routes.put("/lags")
+    async def lags(order: LagOrder) -> Json:
+        """Runs are among the past meetings only so long after their end."""
+        service.past_lag_seconds = order.past_seconds
+        return order.model_dump()
 
     @routes.put("/tokens")
     async def tokens(order: TokenOrder) -> Json:

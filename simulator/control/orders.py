@@ -49,6 +49,12 @@ class RateOrder(Order):
     enforced: bool
 
 
+class LagOrder(Order):
+    """How far behind Zoom's reports are."""
+
+    past_seconds: Seconds = 0.0
+
+
 class TokenOrder(Order):
     """How tokens behave from now on."""
 

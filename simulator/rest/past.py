@@ -29,7 +29,7 @@ def instances(call: Call) -> Answer:
     room = call.service.world.find_room(call.values["meeting"])
     if room is None or room.account is not call.account:
         raise refusals.no_such_meeting(call.values["meeting"])
-    finished = [run for run in room.runs if run.ended_at is not None]
+    finished = [run for run in room.runs if _is_shown(call, run)]
     items = [{"uuid": run.uuid, "start_time": second_text(run.started_at)} for run in finished]
     return Answer(status=200, body={"meetings": items})
 
@@ -66,13 +66,18 @@ def _finished(call: Call) -> tuple[Room, Run]:
 def _find(call: Call, key: str) -> tuple[Room, Run] | None:
     room = call.service.world.find_room(key)
     if room is not None and room.account is call.account:
-        finished = [run for run in room.runs if run.ended_at is not None]
+        finished = [run for run in room.runs if _is_shown(call, run)]
         return (room, finished[-1]) if finished else None
     # Such a uuid, decoded once by now, was not encoded twice: Zoom does not find it.
     found = None if call.ambiguous else call.service.world.find_run(key)
-    if found is None or found[0].account is not call.account or found[1].ended_at is None:
+    if found is None or found[0].account is not call.account or not _is_shown(call, found[1]):
         return None
     return found
+
+
+def _is_shown(call: Call, run: Run) -> bool:
+    lag = timedelta(seconds=call.service.past_lag_seconds)
+    return run.ended_at is not None and run.ended_at + lag <= call.now
 
 
 def _is_old(run: Run, now: datetime) -> bool:

@@ -267,6 +267,37 @@ def test_past_meetings_are_found_by_number_and_by_uuid(
     assert people["participants"][0]["duration"] == 45 * 60
 
 
+def test_past_meetings_can_lag(zoom: SimulatedZoom, client: httpx.Client, clock: ManualClock) -> None:
+    """With a lag ordered, a run is among the past meetings only that long after its end."""
+    number = create(client)["id"]
+    zoom.control("PUT", "/lags", json={"past_seconds": 90})
+    for order in ("start", "end"):
+        zoom.control("POST", f"/meetings/{number}/{order}")
+    early = client.get(f"/v2/past_meetings/{number}").status_code
+    clock.advance(seconds=90)
+    assert (early, client.get(f"/v2/past_meetings/{number}").status_code) == (404, 200)
+
+
+@pytest.mark.parametrize(
+    ("recurrence", "starts"),
+    [
+        ({"type": 1, "repeat_interval": 2, "end_times": 3}, ["12-07", "12-09", "12-11"]),
+        ({"type": 2, "weekly_days": "2,4", "end_times": 3}, ["12-07", "12-09", "12-14"]),
+        ({"type": 3, "monthly_day": 31, "end_times": 3}, ["12-31", "01-31", "02-28"]),
+        ({"type": 3, "monthly_week": 1, "monthly_week_day": 2, "end_times": 3}, ["12-07", "01-04", "02-01"]),
+        ({"type": 3, "monthly_week": -1, "monthly_week_day": 6, "end_times": 2}, ["12-25", "01-29"]),
+        ({"type": 1, "end_date_time": "2026-12-08T23:00:00Z"}, ["12-07", "12-08"]),
+        ({"type": 1}, ["12-07"]),
+    ],
+)
+def test_series_have_the_dates_that_zoom_would_give_them(
+    client: httpx.Client, recurrence: dict[str, Any], starts: list[str]
+) -> None:
+    """Daily, weekly and monthly series from Monday, 7 December 2026 on."""
+    series = create(client, type=8, start_time="2026-12-07T15:00:00", timezone="UTC", recurrence=recurrence)
+    assert [each["start_time"][5:10] for each in series["occurrences"]] == starts
+
+
 @pytest.mark.parametrize("awkward", ["/", "//"])
 def test_awkward_uuids_must_be_encoded_twice(zoom: SimulatedZoom, client: httpx.Client, awkward: str) -> None:
     """A uuid that starts with `/` or holds `//` is found when encoded twice and not when encoded once."""
