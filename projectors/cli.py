@@ -20,7 +20,7 @@ from runtime.clock import SystemClock
 from runtime.logs import configure
 from runtime.metrics.registry import Metrics
 from runtime.randomness import unseeded
-from runtime.settings import load
+from runtime.settings import Settings, load
 from runtime.topic_admin import require_topics
 from schemas.errors import Misconfigured
 
@@ -36,13 +36,14 @@ def build() -> typer.Typer:
     return app
 
 
-def projections() -> Mapping[str, Projection[Any]]:
+def projections(settings: Settings) -> Mapping[str, Projection[Any]]:
     """Every projection by name."""
-    from projectors.meetings import MeetingsProjection
-    from projectors.rooms import RoomsProjection
+    from projectors.dead_letters import LedgerProjection
 
-    found: tuple[Projection[Any], ...] = (MeetingsProjection(), RoomsProjection())
-    return {each.name: each for each in found}
+    ledger = LedgerProjection(
+        topic_prefix=settings.kafka.topic_prefix, held_after_returns=settings.dead_letters.held_after_returns
+    )
+    return {**rebuildable(), ledger.name: ledger}
 
 
 def rebuildable() -> Mapping[str, Rebuildable[Any]]:
@@ -63,8 +64,8 @@ Only = Annotated[list[str] | None, typer.Option(help="This projection alone; may
 
 def _run(only: Only = None) -> None:
     """Run the projectors until SIGTERM or Ctrl-C; any number of processes share the partitions."""
-    wanted = _chosen(projections(), only)
     settings = load()
+    wanted = _chosen(projections(settings), only)
     clock = SystemClock(settings.clock.shift_seconds)
     configure(settings.log, role="projectors", clock=clock)
     stop = Event()

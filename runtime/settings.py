@@ -28,10 +28,16 @@ class KafkaSettings(Section):
 
     bootstrap_servers: str | None = Field(None, description="host:port list; empty means the embedded or Docker broker")
     topic_prefix: str = Field("", pattern=r"^[a-z0-9._-]*$", description="put before every topic, group and app name")
-    replication: int | None = Field(None, ge=1, description="replicas of topics that `topics apply` makes; empty means what topics.yaml says")
+    replication: int | None = Field(
+        None, ge=1, description="replicas of topics that `topics apply` makes; empty means what topics.yaml says"
+    )
     min_insync_replicas: int | None = Field(None, ge=1, description="empty means what topics.yaml says")
-    partitions: int | None = Field(None, ge=1, description="overrides the partition count of event topics; fixed at birth")
-    security: dict[str, str] = Field(default_factory=dict, description="librdkafka security settings, such as sasl.mechanism")
+    partitions: int | None = Field(
+        None, ge=1, description="overrides the partition count of event topics; fixed at birth"
+    )
+    security: dict[str, str] = Field(
+        default_factory=dict, description="librdkafka security settings, such as sasl.mechanism"
+    )
 
 
 class PostgresSettings(Section):
@@ -68,7 +74,9 @@ class IngressSettings(Section):
 
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65535, description="0 takes a free one")
-    max_body_bytes: int = Field(700_000, ge=1024, le=700_000, description="of a webhook; sealed as a dead letter it still fits Kafka's 1 MB")
+    max_body_bytes: int = Field(
+        700_000, ge=1024, le=700_000, description="of a webhook; sealed as a dead letter it still fits Kafka's 1 MB"
+    )
     max_request_bytes: int = Field(65_536, ge=1024, le=1_048_576, description="of a request to /v1")
     receive_timeout_seconds: Seconds = Field(5.0, description="a request that takes longer to come is cut off")
     signature_window_seconds: int = Field(300, ge=1)
@@ -84,26 +92,36 @@ class StreamsSettings(Section):
     """The Faust workers."""
 
     data_dir: Path = Path("data/streams")
-    app_id: str = Field("roomkeeper-streams", description="consumer group, and prefix of changelogs and transactional ids")
+    app_id: str = Field(
+        "roomkeeper-streams", description="consumer group, and prefix of changelogs and transactional ids"
+    )
     instance_id: str | None = Field(None, description="static group member: the pod's stable name")
     generation: int = Field(0, ge=0, description="raised by a refold")
     transaction_events: int = Field(10_000, ge=1, description="a transaction ends when it holds so many records,")
     transaction_seconds: Seconds = Field(0.1, description="or when it is so old, whichever comes first")
-    transaction_timeout_seconds: Seconds = Field(60.0, description="after so long the broker aborts one whose owner is gone")
+    transaction_timeout_seconds: Seconds = Field(
+        60.0, description="after so long the broker aborts one whose owner is gone"
+    )
     commit_timeout_seconds: Seconds = Field(30.0, description="a commit that takes longer ends the process")
     backlog_records: int = Field(10_000, ge=1, description="fetched and not yet folded, per partition")
     poll_records: int = Field(2_000, ge=1, description="most records of one fetch")
-    cache_entries: int = Field(2_000, ge=1, description="decoded entries kept per partition of a table, and up to twice as many")
+    cache_entries: int = Field(
+        2_000, ge=1, description="decoded entries kept per partition of a table, and up to twice as many"
+    )
     session_timeout_seconds: Seconds = 10.0
     heartbeat_seconds: Seconds = 2.0
     rebalance_timeout_seconds: Seconds = 30.0
     request_timeout_seconds: Seconds = 40.0
     stall_seconds: Seconds = Field(60.0, description="no progress under lag for so long ends the process")
     stop_seconds: Seconds = Field(15.0, description="a stop that takes longer is made short")
-    dead_letter_share: float = Field(0.5, gt=0, le=1, description="more than this share of bad messages, in a window, stops the worker")
+    dead_letter_share: float = Field(
+        0.5, gt=0, le=1, description="more than this share of bad messages, in a window, stops the worker"
+    )
     dead_letter_window: int = Field(1_000, ge=1, description="messages in a window")
     dead_letter_run: int = Field(1_000, ge=1, description="run length of bad messages that stops the worker")
-    fail_point: str | None = Field(None, description="named point at which the process ends itself; for crash tests only")
+    fail_point: str | None = Field(
+        None, description="named point at which the process ends itself; for crash tests only"
+    )
 
 
 class ProjectorSettings(Section):
@@ -111,9 +129,20 @@ class ProjectorSettings(Section):
 
     batch_records: int = Field(2_000, ge=1)
     batch_seconds: Seconds = Field(0.02, description="how long a batch waits for company")
-    hold_backoff_seconds: tuple[float, float] = Field((0.2, 5.0), description="first and longest wait while the database or the broker is away")
+    hold_backoff_seconds: tuple[float, float] = Field(
+        (0.2, 5.0), description="first and longest wait while the database or the broker is away"
+    )
     stall_seconds: Seconds = Field(60.0, description="no progress under lag for so long ends the process")
-    dead_letter_run: int = Field(1_000, ge=1, description="so many bad records of a partition in a row stop the process")
+    dead_letter_run: int = Field(
+        1_000, ge=1, description="so many bad records of a partition in a row stop the process"
+    )
+
+
+class DeadLetterSettings(Section):
+    """Dead letters and their way back."""
+
+    held_after_returns: int = Field(3, ge=1, description="so many returns, and a message is replayed on request only")
+    confirm_above: int = Field(100, ge=0, description="a command that would change more dead letters asks first")
 
 
 class RoomSettings(Section):
@@ -121,24 +150,51 @@ class RoomSettings(Section):
 
     claim_rows: int = Field(50, ge=1, le=50)
     lease_seconds: Seconds = 120.0
-    settle_seconds: float = Field(120.0, ge=0, description="look-ups for a room of unknown fate are spread over so long")
+    settle_seconds: float = Field(
+        120.0, ge=0, description="look-ups for a room of unknown fate are spread over so long"
+    )
     concurrency: int = Field(8, ge=1, description="requests worked on at once by one process")
     call_attempts: int = Field(4, ge=1, description="tries within one call")
     call_backoff_seconds: tuple[float, float] = (0.3, 5.0)
-    keep_backoff_seconds: tuple[float, float, float] = Field((0.5, 60.0, 900.0), description="first, early limit, limit")
+    keep_backoff_seconds: tuple[float, float, float] = Field(
+        (0.5, 60.0, 900.0), description="first, early limit, limit"
+    )
     call_timeout_seconds: Seconds = 15.0
     poll_seconds: Seconds = Field(1.0, description="how often due rows are looked for when no notification comes")
     retried_after_seconds: Seconds = Field(600.0, description="a row settled so long ago and still there is due again")
-    unsure_seconds: Seconds = Field(1_200.0, description="a room in doubt is read back for so long; longer than any call lasts")
+    unsure_seconds: Seconds = Field(
+        1_200.0, description="a room in doubt is read back for so long; longer than any call lasts"
+    )
     read_back_seconds: Seconds = Field(60.0, description="time between two read-backs of a room in doubt")
     sweep_seconds: Seconds = Field(600.0, description="time between two sweeps of a host's list")
-    produce_timeout_seconds: Seconds = Field(10.0, description="how long an outcome waits for the broker before it is sent again")
+    produce_timeout_seconds: Seconds = Field(
+        10.0, description="how long an outcome waits for the broker before it is sent again"
+    )
+
+
+class ZoomSettings(Section):
+    """Zoom's limits, and what to do when it fails."""
+
+    rate_share: float = Field(
+        0.9,
+        gt=0,
+        le=1,
+        description="share of the account's calls per second that Roomkeeper takes; other apps share them",
+    )
+    rate_wait_seconds: Seconds = Field(
+        5.0, description="a call that would have to wait longer for its turn is kept for later"
+    )
+    host_daily: int = Field(100, ge=1, le=100, description="creates and updates of one host a day, by Zoom's rule")
+    breaker_failures: int = Field(5, ge=1, description="failures in a row that open an account's circuit breaker")
+    breaker_seconds: Seconds = Field(15.0, description="how long an open breaker lets nobody through")
 
 
 class SecuritySettings(Section):
     """Keys that Roomkeeper itself holds."""
 
-    encryption_keys: tuple[SecretStr, ...] = Field((), description="Fernet keys, newest first; protects tokens and unreadable bytes at rest")
+    encryption_keys: tuple[SecretStr, ...] = Field(
+        (), description="Fernet keys, newest first; protects tokens and unreadable bytes at rest"
+    )
 
 
 class ClockSettings(Section):
@@ -167,7 +223,9 @@ class EmbeddedSettings(Section):
     data_dir: Path = Path("data/embedded")
     cache_dir: Path = Field(Path("~/.cache/roomkeeper"), description="where Kafka's jars are kept once fetched")
     kafka_heap_mb: int = Field(512, ge=128)
-    docker: str = Field("auto", pattern="^(auto|never|always)$", description="whether a reachable Docker engine is used")
+    docker: str = Field(
+        "auto", pattern="^(auto|never|always)$", description="whether a reachable Docker engine is used"
+    )
 
 
 class Settings(BaseSettings):
@@ -183,7 +241,9 @@ class Settings(BaseSettings):
     ingress: IngressSettings = IngressSettings()
     streams: StreamsSettings = StreamsSettings()
     projectors: ProjectorSettings = ProjectorSettings()
+    dead_letters: DeadLetterSettings = DeadLetterSettings()
     rooms: RoomSettings = RoomSettings()
+    zoom: ZoomSettings = ZoomSettings()
     security: SecuritySettings = SecuritySettings()
     clock: ClockSettings = ClockSettings()
     log: LogSettings = LogSettings()

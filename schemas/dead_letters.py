@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from schemas.errors import DecodeError
+from schemas.ids import derive
 
 PREFIX = "roomkeeper-dl-"
 REPLAY_HEADER = PREFIX + "replay"
@@ -113,6 +114,14 @@ def parse_dead_letter(headers: Headers) -> DeadLetterHeaders:
         )
     except (KeyError, ValueError, TypeError) as error:
         raise DecodeError(f"not the headers of a dead letter: {type(error).__name__} {error}") from error
+
+
+def letter_id_of(headers: DeadLetterHeaders) -> str:
+    """Names the message through all its returns: a UUID of where it first failed, and of when where it was no record."""
+    first = headers.first
+    origin = first.origin
+    moment = "" if origin.offset >= 0 else first.failed_at.isoformat()
+    return derive("dead-letter", origin.topic, str(origin.partition), str(origin.offset), first.stage, moment)
 
 
 def carries_failure(headers: Iterable[tuple[str, bytes | None]]) -> bool:

@@ -1,0 +1,52 @@
+-- The ledger of dead letters: one row for each message that failed, through all its returns. The message itself stays in
+-- the topic; what operators did about it is known here alone.
+
+CREATE SEQUENCE dead_letter_changes AS bigint;
+
+CREATE TABLE dead_letters (
+    letter_id       uuid PRIMARY KEY,                   -- derived from the origin and stage of the first failure
+    topic           text NOT NULL,                      -- where it came from: logical name, partition, offset
+    partition       integer NOT NULL,                   -- -1, with the offset, of a body that never was a record
+    at_offset       bigint NOT NULL,
+    happened_at     timestamptz NOT NULL,               -- when it was put there
+    stage           text NOT NULL,                      -- who could not use it, the newest time
+    error_class     text NOT NULL,
+    error_message   text NOT NULL,
+    first_failed_at timestamptz NOT NULL,
+    failed_at       timestamptz NOT NULL,
+    attempt         integer NOT NULL,
+    failed_job      text,                               -- the replay after which it failed
+    message_key     bytea,
+    key_text        text,                               -- the key, where it is text
+    size_bytes      integer NOT NULL,
+    sealed          boolean NOT NULL,
+    letter_partition integer NOT NULL,                  -- where its newest copy lies in dead-letters
+    letter_offset   bigint NOT NULL,
+    status          text NOT NULL,                      -- open, held, replayed, discarded, expired
+    status_at       timestamptz NOT NULL,
+    status_by       text,
+    reason          text,
+    job             text,                               -- the replay that sent it last
+    sent_attempt    integer,                            -- the attempt that was sent back
+    sent_partition  integer,                            -- where the replay lies in its topic
+    sent_offset     bigint,
+    edited_value    bytea,                              -- sent in place of the original, which stays
+    edited_at       timestamptz,
+    edited_by       text,
+    change_no       bigint NOT NULL                     -- rises with each arrival and return: what a replay may take
+);
+CREATE INDEX dead_letters_in_order ON dead_letters (topic, partition, at_offset, letter_id) WHERE status IN ('open', 'held');
+CREATE INDEX dead_letters_by_key ON dead_letters (key_text);
+CREATE INDEX dead_letters_by_job ON dead_letters (job) WHERE job IS NOT NULL;
+CREATE INDEX dead_letters_by_time ON dead_letters (failed_at, letter_id);
+
+-- Replays. How far one has come is told by the rows that carry its name; nothing is counted here.
+CREATE TABLE dead_letter_jobs (
+    job             text PRIMARY KEY,
+    filters         jsonb NOT NULL,
+    bound           bigint NOT NULL,                    -- takes nothing that arrived or returned after this change
+    status          text NOT NULL,                      -- running, done, cancelled
+    created_at      timestamptz NOT NULL,
+    created_by      text NOT NULL,
+    ended_at        timestamptz
+);
