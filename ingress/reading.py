@@ -106,9 +106,9 @@ class Reader:
         """One run, by Zoom's uuid."""
         return await self._one("find_instance", account_id=account_id, uuid=uuid)
 
-    async def attendance(self, account_id: str, zoom_id: str, uuid: str) -> list[Row]:
-        """Who attended a run, by person."""
-        return await self._many("find_attendance", account_id=account_id, zoom_id=zoom_id, uuid=uuid)
+    async def attendance(self, account_id: str, zoom_id: str, uuid: str, *, at: datetime) -> list[Row]:
+        """Who attended a run, by person; an open stay counts to `at`."""
+        return await self._many("find_attendance", account_id=account_id, zoom_id=zoom_id, uuid=uuid, at=at)
 
     async def alerts(self, account_id: str) -> list[Row]:
         """What is wrong at the moment."""

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from fastapi import APIRouter, Query, Request
 
 from ingress.api.access import CallerIs, ServicesAre
-from ingress.api.shapes import AttendanceShape, InstancePage, InstanceShape, RoomShape
+from ingress.api.shapes import AttendanceShape, InstancePage, InstanceShape, PersonShape, RoomShape
 from ingress.cursor import CURSOR_CHARS, decode_cursor, encode_cursor
 from ingress.problems import not_found, query_problem
 from ingress.reading import Row
@@ -73,14 +73,9 @@ async def attendance(caller: CallerIs, services: ServicesAre, request: Request) 
     row = await services.reader.instance(caller.account_id, uuid) if uuid else None
     if row is None:
         raise not_found("instance")
-    people = await services.reader.attendance(caller.account_id, row["zoom_id"], row["uuid"])
+    people = await services.reader.attendance(caller.account_id, row["zoom_id"], row["uuid"], at=services.clock.now())
     return AttendanceShape(
-        zoom_id=row["zoom_id"],
-        uuid=row["uuid"],
-        status=row["status"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        people=[dict(each) for each in people],
+        **dict(_instance(row)), zoom_id=row["zoom_id"], people=[PersonShape(**person) for person in people]
     )
 
 
@@ -107,7 +102,7 @@ def _number(zoom_id: str) -> str:
 
 
 def _instance(row: Row) -> InstanceShape:
-    own = {name: row[name] for name in ("uuid", "status", "started_at", "ended_at")}
+    own = {name: row[name] for name in ("uuid", "status", "started_at", "ended_at", "end_inferred")}
     return InstanceShape(**{**row["shown"], **own})
 
 

@@ -185,11 +185,15 @@ class CommandShape(_Shape):
 
 
 class RoomShape(BaseModel):
-    """A room as Zoom's events and answers tell of it; fields that nothing has told of yet are absent."""
+    """A room as Zoom's events and answers tell of it; what nothing has told of yet is absent."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
-    zoom_id: str = Field(examples=["91234567890"])
+    zoom_id: str = Field(description="Zoom's meeting number, as text.", examples=["91234567890"])
+    existence: str = Field(
+        description="`exists`, `deleted`, `permanently_deleted`, `gone_unconfirmed` or `unknown`.", examples=["exists"]
+    )
+    last_seen_event_at: datetime | None = Field(None, description="When anything was last heard of the room.")
 
 
 class InstanceShape(BaseModel):
@@ -198,24 +202,46 @@ class InstanceShape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     uuid: str = Field(description="Zoom's id of the run.", examples=["1P2rbp0oCNjcjqP3LP5YUA=="])
-    status: str = Field(description="`unknown`, `started` or `ended`.")
+    status: str = Field(description="`unknown`, `started` or `ended`; it only rises.", examples=["ended"])
     started_at: datetime | None
     ended_at: datetime | None
+    end_inferred: bool = Field(description="Whether no end was told, and the next run's start stands for it.")
 
 
 class InstancePage(_Shape):
     """Some runs, newest first."""
 
     items: list[InstanceShape]
-    next_cursor: str | None
+    next_cursor: str | None = Field(description="Give it as `cursor` for what comes next; null at the end.")
 
 
-class AttendanceShape(_Shape):
+class StayShape(_Shape):
+    """One time that a person was there."""
+
+    joined_at: datetime
+    left_at: datetime | None = Field(description="Null while it goes on, or when no end was told.")
+    breakout_room: str = Field(description="Zoom's id of the breakout room; empty for the main one.")
+    reported: bool = Field(description="Whether a report tells of it, and not an event.")
+
+
+class PersonShape(_Shape):
+    """A person, whatever connections they came by."""
+
+    person: str = Field(description="The best identifier that is known.")
+    identified_by: str = Field(description="`registrant_id`, `user`, `customer_key`, `email` or `connection`.")
+    name: str
+    seconds: int = Field(description="The union of all stays: two devices at once count once.", examples=[2395])
+    present: bool
+    first_joined_at: datetime | None
+    last_left_at: datetime | None
+    connections: int
+    stays: list[StayShape]
+    breakout_seconds: dict[str, int] = Field(description="Seconds in each breakout room.")
+    anomalies: list[dict[str, Any]] = Field(description="What does not fit, such as a leave without a join.")
+
+
+class AttendanceShape(InstanceShape):
     """Who attended a run, and for how long."""
 
     zoom_id: str
-    uuid: str
-    status: str
-    started_at: datetime | None
-    ended_at: datetime | None
-    people: list[dict[str, Any]]
+    people: list[PersonShape]
