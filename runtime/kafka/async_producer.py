@@ -29,7 +29,6 @@ class AsyncProducer:
         Raises:
             Misconfigured: no broker is named, or a security setting does not hold.
         """
-        self._producer = Producer(kafka, client_id=client_id, timeout_seconds=timeout_seconds, after_poll=self._wake)
         self._loop = asyncio.get_running_loop()
         self._timeout_seconds = timeout_seconds
         self._max_in_flight = max_in_flight
@@ -40,6 +39,8 @@ class AsyncProducer:
         self._sweeping: asyncio.TimerHandle | None = None
         self.broken: asyncio.Future[Broken] = self._loop.create_future()
         """Done when the client can never send again; the process must end."""
+        # The last: its thread calls back from the moment that it is made.
+        self._producer = Producer(kafka, client_id=client_id, timeout_seconds=timeout_seconds, after_poll=self._wake)
 
     async def __aenter__(self) -> Self:
         """The producer itself."""
