@@ -260,7 +260,7 @@ total AS (
                    'joined_at', as_time(c.joined), 'left_at', as_time(c.until), 'breakout_room', c.breakout_room,
                    'reported', c.reported
                )
-               ORDER BY c.joined, c.until NULLS LAST
+               ORDER BY c.joined, c.until NULLS LAST, c.breakout_room COLLATE "C"
            ) AS stays
     FROM counted AS c GROUP BY c.rank, c.value
 ),

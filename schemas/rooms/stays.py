@@ -86,7 +86,7 @@ def with_rows(stays: Sequence[Stay], told: Mapping[int, int | None]) -> list[Sta
         for joined, left in told.items()
         if not any(shows(stay, joined, left) for stay in stays)
     ]
-    return sorted([*closed, *added], key=lambda stay: (stay.joined, stay.left is None, stay.left or 0))
+    return sorted([*closed, *added], key=_order)
 
 
 def shows(stay: Stay, joined: int, left: int | None) -> bool:
@@ -94,6 +94,10 @@ def shows(stay: Stay, joined: int, left: int | None) -> bool:
     if abs(stay.joined - joined) <= SAME_JOIN_MS:
         return True
     return stay.left is None and joined <= stay.joined and (left is None or stay.joined < left)
+
+
+def _order(stay: Stay) -> tuple[int, bool, int, str]:
+    return stay.joined, stay.left is None, stay.left or 0, stay.breakout_room
 
 
 class _Walk:

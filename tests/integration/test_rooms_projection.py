@@ -53,12 +53,21 @@ def story() -> Rooms:
     """A room with a run, two people and a date."""
     return Rooms(
         [
-            body("meeting.created", -60, type=8, occurrences=[{"occurrence_id": "o1", "start_time": "2026-03-10T10:00:00Z"}]),
+            body(
+                "meeting.created",
+                -60,
+                type=8,
+                occurrences=[{"occurrence_id": "o1", "start_time": "2026-03-10T10:00:00Z"}],
+            ),
             body("meeting.started", 0),
             person("joined", 5, "1", email="a@example.com", user_name="A"),
             person("joined", 9, "2", email="b@example.com", user_name="B"),
             person("left", 65, "1", email="a@example.com", user_name="A"),
-            body("meeting.registration_created", 70, registrant={"id": "r1", "email": "a@example.com", "status": "approved"}),
+            body(
+                "meeting.registration_created",
+                70,
+                registrant={"id": "r1", "email": "a@example.com", "status": "approved"},
+            ),
             body("meeting.hologram_started", 71),
         ]
     )
@@ -72,9 +81,16 @@ def test_a_room_is_readable_as_its_events_left_it(connection: Connection) -> Non
     )
     assert (existence, topic, seen) == ("exists", "Planning call", ms(71))
     assert [each["occurrence_id"] for each in shown["occurrences"]] == ["o1"]
-    assert rows(connection, "SELECT uuid, status, as_ms(started_at), ended_at FROM instances") == [(U1, "started", ms(0), None)]
+    assert rows(connection, "SELECT uuid, status, as_ms(started_at), ended_at FROM instances") == [
+        (U1, "started", ms(0), None)
+    ]
     people = rows(
-        connection, "SELECT person, name, seconds, present FROM attendance(%s, %s, %s, as_time(%s))", ACCOUNT, M, U1, ms(109)
+        connection,
+        "SELECT person, name, seconds, present FROM attendance(%s, %s, %s, as_time(%s))",
+        ACCOUNT,
+        M,
+        U1,
+        ms(109),
     )
     assert people == [("a@example.com", "A", 60, False), ("b@example.com", "B", 100, True)]
     assert rows(connection, "SELECT kind, count(*) FROM room_entries GROUP BY kind ORDER BY kind") == [
@@ -135,7 +151,12 @@ def test_people_alone_make_a_run_and_a_room(connection: Connection) -> None:
 
 def test_an_end_is_inferred_from_the_next_start(connection: Connection) -> None:
     """A run without an end is over when the next begins."""
-    project(connection, Rooms([body("meeting.started", 0), body("meeting.started", 600, uuid=U2, start_time="2026-03-10T10:10:00Z")]).outputs)
+    project(
+        connection,
+        Rooms(
+            [body("meeting.started", 0), body("meeting.started", 600, uuid=U2, start_time="2026-03-10T10:10:00Z")]
+        ).outputs,
+    )
     found = rows(connection, "SELECT uuid, status, as_ms(ended_at), end_inferred FROM instances ORDER BY started_at")
     assert found == [(U1, "ended", ms(600), True), (U2, "started", None, False)]
 
@@ -146,7 +167,10 @@ def test_an_end_is_inferred_from_the_next_start(connection: Connection) -> None:
         ([body("meeting.created", 0), body("meeting.deleted", 10)], "deleted"),
         ([body("meeting.deleted", 10), person("joined", 11, "1")], "exists"),
         ([body("meeting.deleted", 10), body("meeting.recovered", 11)], "exists"),
-        ([body("meeting.created", 0), *[observed("meeting", 900 + 300 * n, status=404) for n in range(3)]], "gone_unconfirmed"),
+        (
+            [body("meeting.created", 0), *[observed("meeting", 900 + 300 * n, status=404) for n in range(3)]],
+            "gone_unconfirmed",
+        ),
         ([*[observed("meeting", 900 + 300 * n, status=404) for n in range(3)], person("joined", 5000, "1")], "exists"),
         ([body("meeting.permanently_deleted", 5), updated(9, topic="x")], "permanently_deleted"),
         ([body("meeting.ended", 5)], "unknown"),
@@ -163,8 +187,10 @@ def snapshot(connection: Connection, *, revisions: bool = True) -> dict[str, Any
     """Every row of the projection's tables, with or without revisions."""
     found = {}
     for table in ("room_states", "run_states", "connections", "room_entries"):
-        every = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()  # noqa: S608  # names from above
-        found[table] = [{name: value for name, value in row.items() if revisions or name != "revision"} for row in every]
+        every = connection.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+        found[table] = [
+            {name: value for name, value in row.items() if revisions or name != "revision"} for row in every
+        ]
     return found
 
 

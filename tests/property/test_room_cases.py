@@ -11,7 +11,7 @@ from schemas.errors import BadMessage
 from tests.orders import orders
 from tests.rooms import HOST, U1, U2, U3, Heard, M, Rooms, body, heard, iso, ms, observed, person, updated
 
-GUEST = {"email": "guest.one@example.com", "registrant_id": "reg-1"}
+GUEST: dict[str, Any] = {"email": "guest.one@example.com", "registrant_id": "reg-1"}
 
 
 def settles(events: Sequence[Heard], check: Callable[[Rooms], None]) -> None:
@@ -25,7 +25,7 @@ def settles(events: Sequence[Heard], check: Callable[[Rooms], None]) -> None:
 
 def test_zc07_unknown_names_and_blanks_are_kept_and_harm_nothing() -> None:
     """An event nobody knows is kept with its body; a blank join time is the event's, marked; an unknown room is a room."""
-    events = [
+    events: list[Heard] = [
         body("meeting.hologram_started", 1, colour="blue"),
         person("joined", 2, "16778240", new_field="x"),
         person("joined", 3, "16778241", time=""),
@@ -57,7 +57,7 @@ def test_zc07_unknown_names_and_blanks_are_kept_and_harm_nothing() -> None:
 
 def test_zc08_one_room_whatever_the_type_of_its_number() -> None:
     """A number as integer and as text is one room; a user id beyond 32 bits stays text."""
-    events = [
+    events: list[Heard] = [
         body("meeting.started", 0, id=int(M)),
         person("joined", 5, "4294900001"),
         updated(6, topic="Planning call v2"),
@@ -78,7 +78,7 @@ def test_zc09_copies_that_differ_have_one_effect() -> None:
     leave = person("left", 30, "16778240")
     richer = person("left", 30, "16778240", participant_uuid="PU-1")
     later = {**leave, "event_ts": ms(30) + 3}
-    events = [person("joined", 5, "16778240"), leave, richer, later]
+    events: list[Heard] = [person("joined", 5, "16778240"), leave, richer, later]
 
     def check(rooms: Rooms) -> None:
         [connection] = rooms.of_kind("connection")
@@ -90,8 +90,8 @@ def test_zc09_copies_that_differ_have_one_effect() -> None:
 
 def test_zc13_a_late_leave_of_the_old_connection_ends_the_old_connection() -> None:
     """Killed and back: the person stays present on the new connection, with no gap and no double count."""
-    who = {"id": HOST, "email": "host.one@example.com"}
-    events = [
+    who: dict[str, Any] = {"id": HOST, "email": "host.one@example.com"}
+    events: list[Heard] = [
         body("meeting.started", 0),
         person("joined", 10, "16778240", **who),
         person("joined", 76, "16780288", **who),
@@ -109,7 +109,7 @@ def test_zc13_a_late_leave_of_the_old_connection_ends_the_old_connection() -> No
 @pytest.mark.parametrize("with_start", [True, False])
 def test_zc15_a_late_or_missing_start_reopens_nothing(with_start: bool) -> None:
     """`ended` is final for its uuid, and tells the start where `started` never came."""
-    run = [
+    run: list[Heard] = [
         body("meeting.ended", 600, end_time=iso(600)),
         person("left", 595, "16778250", **GUEST),
         person("joined", 5, "16778250", **GUEST),
@@ -174,7 +174,7 @@ def test_zc16_the_late_webhook_confirms() -> None:
 
 def test_zc17_failing_polls_end_nothing() -> None:
     """404s of a past meeting, a 500 and a 404 of the room leave a live run alive; `ended` then ends it."""
-    live = [
+    live: list[Heard] = [
         body("meeting.started", 0),
         person("joined", 5, "16778240", id=HOST),
         person("joined", 6, "16778250", **GUEST),
@@ -198,7 +198,7 @@ def test_zc17_failing_polls_end_nothing() -> None:
 def test_zc17_three_404s_are_gone_unconfirmed_and_never_ended() -> None:
     """Three polls over ten minutes that find nothing mark the room, not its run; the same 404 thrice does not."""
     lost = [observed("meeting", seconds, status=404, code=3001) for seconds in (1000, 1300, 1600)]
-    events = [body("meeting.started", 0), *lost]
+    events: list[Heard] = [body("meeting.started", 0), *lost]
 
     def check(rooms: Rooms) -> None:
         assert (rooms.view().existence, rooms.runs()[U1].status) == ("gone_unconfirmed", "started")
@@ -261,7 +261,7 @@ def test_zc19_a_run_without_an_end_is_over_when_the_next_starts() -> None:
 
 def test_zc21_orphans_blanks_and_masks() -> None:
     """A leave alone counts nothing and heals; masked addresses name nobody; no user id reaches over two runs."""
-    events = [
+    events: list[Heard] = [
         person("left", 300, "16778300"),
         heard(person("joined", 30, "16778300"), received=400),
         person(
@@ -288,9 +288,9 @@ def test_zc21_orphans_blanks_and_masks() -> None:
 
 def zc23(*, swap_bind: bool) -> list[Heard]:
     """Laptop, phone and a bound dial-in of one person."""
-    who = {"id": "userX", "email": "g1@example.com"}
+    who: dict[str, Any] = {"id": "userX", "email": "g1@example.com"}
     bound = ("100", "777") if swap_bind else ("777", "100")
-    bind = {"bind_user_id": bound[1], **(who if swap_bind else {})}
+    bind: dict[str, Any] = {"bind_user_id": bound[1], **(who if swap_bind else {})}
     return [
         body("meeting.started", 0),
         person("joined", 0, "100", **who),
@@ -316,10 +316,10 @@ def test_zc23_two_devices_and_a_bound_phone_are_one_person(swap_bind: bool) -> N
     settles(zc23(swap_bind=swap_bind), check)
 
 
-def zc24(variant: str) -> list[Heard]:
+def zc24(variant: str, *, email: str = "g1@example.com") -> list[Heard]:
     """Main room, two breakout rooms, and out."""
-    who = {"email": "g1@example.com"}
-    in_room = {"parent_user_id": "c1", **who}
+    who: dict[str, Any] = {"email": email}
+    in_room: dict[str, Any] = {"parent_user_id": "c1", **who}
     events: list[Heard] = [
         person("joined_breakout_room", 600, "c2", room="R1", **in_room),
         person("left_breakout_room", 1200, "c2", room="R1", **in_room),
@@ -344,10 +344,8 @@ def test_zc24_breakout_rooms_move_a_connection(variant: str, seconds: int) -> No
         assert somebody.breakout_seconds == (("R1", 600), ("R2", 595))
 
     settles(zc24(variant), check)
-    alone = [{**event} for event in zc24(variant)]
-    for event in alone:
-        event["payload"]["object"]["participant"]["email"] = ""
-    assert [each.person for each in Rooms(alone).attendance()] == [("connection", "c1")]
+    nameless = zc24(variant, email="")
+    assert [each.person for each in Rooms(nameless).attendance()] == [("connection", "c1")]
 
 
 def test_zc24_nobody_vanishes_on_the_way_into_a_room() -> None:
@@ -360,7 +358,7 @@ def test_zc24_nobody_vanishes_on_the_way_into_a_room() -> None:
 
 def test_zc26_updates_change_what_they_name() -> None:
     """Field by field the last change wins; absent is not blank; settings keep the leaves nobody named."""
-    events = [
+    events: list[Heard] = [
         body(
             "meeting.created", 0, topic="A", duration=30, agenda="x", settings={"audio": "both", "waiting_room": True}
         ),
@@ -413,7 +411,7 @@ def _exists(rooms: Rooms, existence: str) -> None:
     ],
 )
 def test_zc27_at_equal_times_the_stronger_statement_wins(names: list[str], existence: str) -> None:
-    """exists < created < deleted < recovered, and `permanently_deleted` above all."""
+    """Mere existence < created < deleted < recovered, and `permanently_deleted` above all."""
     settles([body(f"meeting.{name}", 7) for name in names], lambda rooms: _exists(rooms, existence))
 
 
@@ -455,7 +453,7 @@ def test_zc28_single_without_a_date_only_asks() -> None:
 
 def test_zc28_a_whole_list_is_a_watermark() -> None:
     """Dates that a whole list does not name are gone if they are older than it, and stay if they are newer."""
-    events = [
+    events: list[Heard] = [
         zc28()[0],
         observed("meeting", 60, {"type": 8, "occurrences": dates("o1", "o4")}, every_occurrence=True),
         updated(61, "all", {}, occurrences=dates("o5")),
@@ -470,7 +468,7 @@ def _dates(rooms: Rooms, wanted: tuple[str, ...]) -> None:
 
 def test_zc29_a_personal_room_is_a_room_of_its_own() -> None:
     """A start under the host's personal number touches no other room."""
-    events = [
+    events: list[Heard] = [
         body("meeting.created", 0),
         body(
             "meeting.started",
@@ -493,7 +491,7 @@ def test_zc29_a_personal_room_is_a_room_of_its_own() -> None:
 
 def test_zc32_webhooks_before_our_own_answer() -> None:
     """Created and started come before the 201 is known: one room, with the link from whichever told it."""
-    events = [
+    events: list[Heard] = [
         body("meeting.created", 0),
         body("meeting.started", 1, start_time=iso(1)),
         observed(
