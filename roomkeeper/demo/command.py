@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from threading import Lock
 from typing import Annotated, TextIO
 
@@ -51,11 +55,8 @@ def _demo(
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     settings = _own_settings(load())
-    folder = settings.embedded.data_dir
-    shutil.rmtree(folder, ignore_errors=True)  # an earlier day, whose Zoom is gone
-    folder.mkdir(parents=True)
     shape = Shape(copies={"streams": WORKERS}, simulator=("--speed", f"{speed:g}", "--seed", str(seed)))
-    with (folder / "processes.log").open("w", encoding="utf-8") as log, interruption() as wanted:
+    with _emptied(settings.embedded.data_dir) as folder, (folder / "processes.log").open("w", encoding="utf-8") as log:
         console.print(
             f"starting broker, database, simulated Zoom and all roles; their words: {log.name}", soft_wrap=True
         )
@@ -64,9 +65,24 @@ def _demo(
             stays = console.is_terminal if stay is None else stay
             _print(console, outcome, addresses=welcome(stack, SystemClock()) if stays else None)
             if stays:
-                wanted.wait()
+                with interruption() as wanted:
+                    wanted.wait()
     if any(verdict.objections for verdict in outcome.verdicts):
         raise typer.Exit(1)
+
+
+@contextmanager
+def _emptied(folder: Path) -> Iterator[Path]:
+    """The folder without what an earlier day left in it, whose Zoom is gone; nobody else's while the context lasts."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with folder.with_suffix(".lock").open("w") as claim:
+        try:
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Misconfigured(f"another demo uses {folder}: stop it first") from error
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        yield folder
 
 
 async def _day(stack: Stack, console: Console, *, speed: float) -> Outcome:
