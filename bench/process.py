@@ -25,6 +25,8 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 POLL_SECONDS = 0.02
 _LOG_LINES = 40
 _MOST_MARKS = 10_000
+_THREADS = {"rdk:": "librdkafka", "rocksdb": "RocksDB"}
+"""Kinds of threads by the beginning of their names; all others are Python's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,15 +107,28 @@ class MeasuredProcess:
 
     def usage(self) -> Usage:
         """What the process has taken until now, from the kernel's accounts."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+        status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
         fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
-        stat = Path(f"/proc/{self._process.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return Usage(
-            cpu_seconds=(int(stat[11]) + int(stat[12])) / _TICKS_A_SECOND,
+            cpu_seconds=_cpu_seconds(Path(f"/proc/{self.pid}/stat")),
             peak_bytes=int(fields["VmHWM"].split()[0]) * 1024,
             resident_bytes=int(fields["VmRSS"].split()[0]) * 1024,
             threads=int(fields["Threads"]),
         )
+
+    def cpu_seconds_by_threads(self) -> Mapping[str, float]:
+        """The same of each kind of thread: Python's own, librdkafka's, RocksDB's."""
+        found: dict[str, float] = {}
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            name = (task / "comm").read_text(encoding="utf-8").strip()
+            kind = next((kind for start, kind in _THREADS.items() if name.startswith(start)), "Python")
+            found[kind] = found.get(kind, 0.0) + _cpu_seconds(task / "stat")
+        return found
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
 
     @property
     def tail(self) -> str:
@@ -126,3 +141,8 @@ class MeasuredProcess:
             if len(self._marks) < _MOST_MARKS:
                 self._marks.setdefault(line, time.monotonic())
             self._log.append(line)
+
+
+def _cpu_seconds(stat: Path) -> float:
+    fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.console import Console, RenderableType
 
 from bench.environment import Environment
 from schemas.errors import RoomkeeperError
@@ -41,7 +40,7 @@ def rounded(value: float) -> float | int:
     return round(value) if abs(value) >= 100 else round(value, 3)
 
 
-def publish(name: str, *, table: Table, figures: Mapping[str, Figure], environment: Environment) -> None:
+def publish(name: str, *, table: RenderableType, figures: Mapping[str, Figure], environment: Environment) -> None:
     """Print the table, then the line."""
     console = Console()
     if not console.is_terminal:

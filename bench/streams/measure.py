@@ -7,8 +7,8 @@ read every output. Starting up, joining the group and stopping do not count, for
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,14 @@ _START_SECONDS = 120.0
 _LONGEST_SECONDS = 3_600.0
 
 
+Beside = Callable[[MeasuredProcess], AbstractContextManager[None]]
+
+
+def nothing(_process: MeasuredProcess) -> AbstractContextManager[None]:
+    """Nothing beside it."""
+    return nullcontext()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """What one side did in one round."""
@@ -38,8 +46,8 @@ class Measured:
     peak_mb: float
 
 
-def measure(side: Side, *, broker: Broker, course: Course, app_id: str) -> Measured:
-    """Run one side once.
+def measure(side: Side, *, broker: Broker, course: Course, app_id: str, beside: Beside = nothing) -> Measured:
+    """Run one side once, with something `beside` it while the clock runs.
 
     Raises:
         Broken: it failed, stood still, or its results are wrong.
@@ -54,7 +62,7 @@ def measure(side: Side, *, broker: Broker, course: Course, app_id: str) -> Measu
                 state_dir=Path(folder),
                 partitions=course.partitions,
             )
-            measured = _run(side, broker=broker, where=where, course=course)
+            measured = _run(side, broker=broker, where=where, course=course, beside=beside)
         check_outputs(side, broker.read(output), course)
         check_state(side, broker.read(_changelog(broker, app_id)), course)
     return measured
@@ -75,13 +83,14 @@ def _topics(side: Side, *, broker: Broker, course: Course, app_id: str) -> Itera
         broker.remove({output, *broker.topics_with(app_id)})
 
 
-def _run(side: Side, *, broker: Broker, where: Where, course: Course) -> Measured:
+def _run(side: Side, *, broker: Broker, where: Where, course: Course, beside: Beside) -> Measured:
     env = {**environment_for_children(Settings()), "PYTHONPATH": str(ROOT)}
     with MeasuredProcess(side.command(where), env=env, cwd=where.state_dir) as process:
         began = process.wait_for_mark("first", within_seconds=_START_SECONDS)
         before = process.usage()
         watch = Watch(broker, topic=where.output, records=len(course.outputs))
-        ended = process.wait_until(watch.ended, what="its last output", within_seconds=_LONGEST_SECONDS)
+        with beside(process):
+            ended = process.wait_until(watch.ended, what="its last output", within_seconds=_LONGEST_SECONDS)
         after = process.usage()
     return Measured(
         events_per_s=course.events / (ended - began),

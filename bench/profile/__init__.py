@@ -1,0 +1,1 @@
+"""Where the time of a stream worker goes, on the simple fold and on the product's own."""
