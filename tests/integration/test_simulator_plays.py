@@ -69,16 +69,6 @@ def test_a_scenario_has_what_was_asked_for() -> None:
     assert names["meeting.participant_joined_breakout_room"] == 2
 
 
-def test_who_is_put_in_the_lobby_is_not_counted_there() -> None:
-    """Somebody waits, is let in, is put back and let in again: two stays on one connection."""
-    with simulated_zoom(config(speed=60)) as zoom:
-        (run,) = play(zoom, make_room(zoom), people=3, anonymous=0, rejoins=0, dropped=0, second_devices=0, minutes=14)[
-            "instances"
-        ]
-    stays = [len(person["connections"][0]["stays"]) for person in run["people"]]
-    assert sorted(stays) == [1, 1, 2]
-
-
 def test_a_person_who_rejoins_is_one_person_with_two_connections() -> None:
     """By hand: join, leave and join again under one name gives one person, whose stays are summed."""
     with simulated_zoom(config()) as zoom:
