@@ -73,7 +73,6 @@ class App(faust.App):
             backlog_records=settings.backlog_records,
             topic_prefix=kafka.topic_prefix,
             dead_letters=kafka.topic_prefix + dead_letters,
-            generation=settings.generation,
         )
 
     def _declare(self, fold: Fold[Any], partitions: Mapping[str, int]) -> FoldTopics:

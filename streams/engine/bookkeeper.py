@@ -6,17 +6,19 @@ group's metadata that a transaction needs to commit offsets in its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import structlog
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, IsolationLevel, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
 from faust.types import TP
 
-from runtime.kafka.config import consumer_config
+from runtime.kafka.config import admin_config, consumer_config
 from runtime.kafka.errors import error_log, translate_exception
 from runtime.settings import KafkaSettings
 from schemas.errors import Broken, Unavailable
+from streams.engine.bookmark import Bookmark, read_bookmark
 
 CALL_SECONDS = 10.0
 
@@ -27,7 +29,7 @@ class Committed(NamedTuple):
     """Where a partition's next owner begins."""
 
     offset: int
-    metadata: str
+    bookmark: Bookmark
 
 
 class Bookkeeper:
@@ -79,14 +81,29 @@ class Bookkeeper:
         tp = TP(found.topic, found.partition)
         low, high = self.ends(tp)
         if found.offset < 0:
-            return Committed(low, "")
+            return Committed(low, Bookmark())
         if found.offset > high:
             raise Broken(f"{tp.topic}[{tp.partition}]: {found.offset} is committed, but the topic ends at {high}")
         if found.offset < low:
             structlog.get_logger("roomkeeper.streams").error(
                 "records.expired", topic=tp.topic, partition=tp.partition, committed=found.offset, begins_at=low
             )
-        return Committed(max(found.offset, low), found.metadata or "")
+        return Committed(max(found.offset, low), read_bookmark(found.metadata or ""))
+
+
+def stable_ends(kafka: KafkaSettings, partitions: Sequence[TP]) -> dict[TP, int]:
+    """The next offset of each partition as a `read_committed` reader sees it: before the first open transaction.
+
+    Raises:
+        Unavailable: the broker does not answer.
+    """
+    admin = AdminClient(dict(admin_config(kafka, client_id="streams-ends")))
+    asked = {TopicPartition(*tp): OffsetSpec.latest() for tp in partitions}  # type: ignore[no-untyped-call]  # it has none
+    found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=CALL_SECONDS)
+    return {
+        TP(each.topic, each.partition): _ask(f"read the end of {each.topic}", future.result).offset
+        for each, future in found.items()
+    }
 
 
 def _ask(doing: str, question: Callable[[], T]) -> T:

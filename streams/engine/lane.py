@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from confluent_kafka import TopicPartition
 
 from runtime.clock import Clock
 from runtime.kafka.config import MESSAGE_MAX_BYTES
@@ -48,7 +47,6 @@ class LaneOptions:
     topic_prefix: str
     dead_letters: str
     """The topic's name on the cluster."""
-    generation: int
 
 
 class Lane:
@@ -181,7 +179,7 @@ class Lane:
 
     def _fold_slice(self, source: Source, records: Sequence[Record]) -> None:
         """Fold records one after the other; those below the position were folded before."""
-        fold, read, generation = source.fold.fold, source.overlay.read, self._options.generation
+        fold, read, generation = source.fold.fold, source.overlay.read, source.generation
         outcomes, table, began_at = self._tally.outcomes, source.fold.table, source.position
         for record in records:
             if record.offset != source.position:
@@ -251,11 +249,7 @@ class Lane:
         for source in self.sources.values():
             source.produce_changelog(self._producer)
         self._fail_points.reach("before-commit")
-        offsets = [
-            TopicPartition(each.topic, each.partition, each.position, each.count.metadata)
-            for each in self.sources.values()
-            if each.position != each.committed
-        ]
+        offsets = [each.offset() for each in self.sources.values() if each.position != each.committed]
         self._producer.commit(offsets, self._group_metadata)
         self._fail_points.reach("after-commit")
         for source in self.sources.values():

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
+from streams.engine.bookmark import Bookmark
 from streams.engine.revised import pack, unpack
 from streams.engine.store import PartitionStore
 from streams.fold import Fold
@@ -19,11 +20,12 @@ E = TypeVar("E")
 class Overlay(Generic[E]):
     """One partition of one table, as the transaction in progress has it."""
 
-    def __init__(self, *, fold: Fold[E], store: PartitionStore, generation: int, cache_entries: int) -> None:
+    def __init__(self, *, fold: Fold[E], store: PartitionStore, bookmark: Bookmark, cache_entries: int) -> None:
         """Keeps between `cache_entries` and twice as many decoded entries in memory."""
         self._fold = fold
         self._store = store
-        self._generation = generation
+        self._generation = bookmark.generation
+        self._base = bookmark.base
         self._cache_entries = cache_entries
         self._changed: dict[str, tuple[E, int]] = {}
         self._recent: dict[str, E] = {}
@@ -85,8 +87,12 @@ class Overlay(Generic[E]):
         self._encoded = []
 
     def _load(self, key: str) -> E | None:
+        """The entry in RocksDB, unless a refold makes its generation anew."""
         value = self._store.get(key.encode())
-        return None if value is None else self._fold.decode(unpack(value)[2])
+        if value is None:
+            return None
+        generation, _, entry = unpack(value)
+        return self._fold.decode(entry) if generation >= self._base else None
 
     def _remember(self, key: str, entry: E) -> None:
         """Two generations of a dictionary make a cache of the recently used whose every step is a dictionary's."""

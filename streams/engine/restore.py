@@ -19,6 +19,7 @@ from runtime.kafka.config import consumer_config
 from runtime.kafka.errors import error_log, translate, translate_exception
 from runtime.settings import KafkaSettings
 from schemas.errors import Broken
+from streams.engine.bookkeeper import stable_ends
 from streams.engine.observer import Observer
 from streams.engine.store import PartitionStore
 from streams.fail_points import FailPoints
@@ -54,6 +55,7 @@ class BulkRestore:
         fail_points: FailPoints,
     ) -> None:
         """`stop` ends a restore between two batches."""
+        self._kafka = kafka
         self._config = {
             **consumer_config(kafka, client_id=client_id, group=client_id),
             "enable.partition.eof": True,
@@ -72,16 +74,16 @@ class BulkRestore:
             Unavailable: the broker failed; call again to go on from there.
             Broken: a store is ahead of its changelog, or the disk fails.
         """
+        ends = stable_ends(self._kafka, [target.tp for target in targets])
         client = Consumer(self._config)
         try:
-            return self._run(client, {target.tp: target for target in targets})
+            return self._run(client, {target.tp: target for target in targets}, ends)
         except KafkaException as error:
             raise translate_exception(error, doing="restore") from error
         finally:
             client.close()
 
-    def _run(self, client: Consumer, targets: Mapping[TP, Target]) -> int:
-        ends = {tp: _end(client, tp) for tp in targets}
+    def _run(self, client: Consumer, targets: Mapping[TP, Target], ends: Mapping[TP, int]) -> int:
         starts = {tp: _start(target, end=ends[tp]) for tp, target in targets.items()}
         behind = {tp for tp in targets if starts[tp] < ends[tp]}
         client.assign([TopicPartition(tp.topic, tp.partition, starts[tp]) for tp in behind])
@@ -89,10 +91,10 @@ class BulkRestore:
         while behind:
             if self._stop.is_set():
                 raise Stopped
-            batches, ended = _sort(client.consume(BATCH_RECORDS, POLL_SECONDS))
+            batches, reached = _sort(client.consume(BATCH_RECORDS, POLL_SECONDS))
             for tp, messages in batches.items():
                 restored += self._write(targets[tp], messages, end=ends[tp])
-            for tp, offset in ended.items():
+            for tp, offset in reached.items():
                 if tp in behind and offset >= ends[tp]:
                     targets[tp].store.write((), offset=offset - 1)
                     behind.discard(tp)
@@ -118,24 +120,18 @@ def _start(target: Target, *, end: int) -> int:
     return 0 if persisted is None else persisted + 1
 
 
-def _end(client: Consumer, tp: TP) -> int:
-    ends = client.get_watermark_offsets(TopicPartition(*tp), 10.0, cached=False)
-    if ends is None:
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-    return ends[1]
-
-
 def _sort(messages: list[Message]) -> tuple[dict[TP, list[Message]], dict[TP, int]]:
-    """Messages by partition, and the offsets at which partitions ended."""
+    """Messages by partition, and the next offset of each partition by what was seen."""
     batches: dict[TP, list[Message]] = defaultdict(list)
-    ended: dict[TP, int] = {}
+    reached: dict[TP, int] = {}
     for message in messages:
-        error = message.error()
+        error, offset = message.error(), message.offset() or 0
         tp = TP(message.topic() or "", message.partition() or 0)
         if error is None:
             batches[tp].append(message)
+            reached[tp] = offset + 1
         elif error.code() == KafkaError._PARTITION_EOF:
-            ended[tp] = message.offset() or 0
+            reached[tp] = offset
         else:
             raise translate(error, doing="restore")
-    return batches, ended
+    return batches, reached

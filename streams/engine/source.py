@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
+
+from confluent_kafka import TopicPartition
 
 from schemas.errors import BadMessage, Broken
 from streams.engine.batch import Record
-from streams.engine.dead_letter_limit import DeadLetterCount
+from streams.engine.bookmark import Bookmark
+from streams.engine.dead_letter_limit import DeadLetterCount, DeadLetterLimit
 from streams.engine.overlay import Overlay
 from streams.engine.producer import TransactionalProducer
 from streams.fold import Fold, Input
@@ -24,16 +28,19 @@ class Source:
         partition: int,
         overlay: Overlay[Any],
         position: int,
-        count: DeadLetterCount,
+        bookmark: Bookmark,
+        limit: DeadLetterLimit,
     ) -> None:
-        """`topic` and `changelog` are names on the cluster; `position` is the offset committed after the fence."""
+        """`topic` and `changelog` are names on the cluster; `position` and `bookmark` are committed after the fence."""
         self.fold = fold
         self.topic = topic
         self.changelog = changelog
         self.partition = partition
         self.overlay = overlay
         self.position = self.committed = position
-        self.count = count
+        self.generation = bookmark.generation
+        self.count = DeadLetterCount(limit, run=bookmark.bad_run, bad=bookmark.bad, seen=bookmark.seen)
+        self._bookmark = bookmark
         self.stage = f"streams.{fold.table}"
         self._changelog_offset: int | None = None
 
@@ -56,6 +63,12 @@ class Source:
         return Input(
             self.topic, self.partition, record.offset, record.timestamp, key, record.value, tuple(record.headers)
         )
+
+    def offset(self) -> TopicPartition:
+        """What the transaction commits: the position, with the bookmark as its metadata."""
+        run, bad, seen = self.count.counts
+        bookmark = replace(self._bookmark, bad_run=run, bad=bad, seen=seen)
+        return TopicPartition(self.topic, self.partition, self.position, bookmark.text())
 
     def produce_changelog(self, producer: TransactionalProducer) -> None:
         """Put the changed entries into the transaction.

@@ -22,7 +22,7 @@ from runtime.kafka.config import producer_config
 from runtime.settings import KafkaSettings, StreamsSettings
 from schemas.errors import Broken, Unavailable
 from streams.engine.bookkeeper import Bookkeeper, Committed
-from streams.engine.dead_letter_limit import DeadLetterCount, DeadLetterLimit
+from streams.engine.dead_letter_limit import DeadLetterLimit
 from streams.engine.lane_id import LaneId
 from streams.engine.observer import Observer
 from streams.engine.overlay import Overlay
@@ -193,6 +193,7 @@ class Takeover:
 
     def _source(self, topics: FoldTopics, partition: int, *, store: PartitionStore, begin: Committed) -> Source:
         settings = self._settings
+        bookmark = begin.bookmark.at_least(settings.generation)
         limit = DeadLetterLimit(
             run=settings.dead_letter_run, share=settings.dead_letter_share, window=settings.dead_letter_window
         )
@@ -201,11 +202,10 @@ class Takeover:
             topic=topics.source,
             changelog=topics.changelog,
             partition=partition,
-            overlay=Overlay(
-                fold=topics.fold, store=store, generation=settings.generation, cache_entries=settings.cache_entries
-            ),
+            overlay=Overlay(fold=topics.fold, store=store, bookmark=bookmark, cache_entries=settings.cache_entries),
             position=begin.offset,
-            count=DeadLetterCount(limit, metadata=begin.metadata),
+            bookmark=bookmark,
+            limit=limit,
         )
 
     def _patiently(self, step: Callable[[], T]) -> T:
