@@ -102,6 +102,8 @@ def _write_meetings(
         queries("projectors")["discard_requests"], _columns(written, ("account_id", "meeting_id")) | discarded
     )
     if work:
+        hosts = {name: pending[name] for name in ("account_id", "host")}
+        cursor.execute(queries("projectors")["note_hosts"], hosts)
         cursor.execute(queries("projectors")["upsert_requests"], pending | {"retried": retried})
         cursor.execute(queries("projectors")["notify_requests"])
     return written

@@ -16,6 +16,9 @@ import httpx
 
 from projectors.meetings import MeetingsProjection
 from projectors.projection import Consumed, Decoded
+from reconciler.gateway.alerts import Alerts, AppAlerts
+from reconciler.gateway.breaker import Breakers
+from reconciler.gateway.budgets import Budgets
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.readback import ReadBacks
@@ -26,7 +29,7 @@ from reconciler.rooms.zoom import RoomCalls
 from runtime.kafka.producer import Delivery, Outgoing
 from runtime.postgres import AsyncDatabase, Connection, connect
 from runtime.randomness import seeded
-from runtime.settings import RoomSettings, Settings
+from runtime.settings import RoomSettings, Settings, ZoomSettings
 from schemas.codec import decode
 from schemas.errors import Unavailable
 from schemas.ids import AccountId
@@ -39,7 +42,7 @@ from streams.meetings.fold import COMMANDS
 from tests.meeting_commands import Caller, Table
 from tests.simulated_zoom import ACCOUNT, HOST, ManualClock, SimulatedZoom, config, simulated_zoom
 from tests.zoom_calls import app_of
-from zoom.client.client import Tries, ZoomClient
+from zoom.client.client import Gate, Tries, ZoomClient
 from zoom.client.tokens import App, ProcessTokens, TokenCall
 
 START = "2027-03-20T09:00:00"
@@ -155,6 +158,7 @@ class Plane:
         accounts: Sequence[str] = (ACCOUNT.account_id,),
         wrap: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] | None = None,
         app: App | None = None,
+        gated: bool = False,
         **client: Any,
     ) -> AsyncIterator[RoomWorker]:
         """A worker that works when it is told to."""
@@ -164,6 +168,8 @@ class Plane:
             AsyncDatabase(self.settings.postgres, role=f"rooms-{name}") as database,
             httpx.AsyncClient(transport=transport) as http,
         ):
+            if gated:
+                client["gates"] = self.gates(database)
             made = self._client(http, app or app_of(self.zoom), rooms, client)
             calls = RoomCalls(made, clock=self.clock, tracking_fields=self._fields())
             queue = Queue(database, worker=name, clock=self.clock, settings=rooms)
@@ -179,6 +185,15 @@ class Plane:
             self.read_backs = ReadBacks(database, calls=calls, **parts)
             self.sweep = Sweep(database, calls=calls, random=random, **parts)
             yield worker
+
+    def gates(self, database: AsyncDatabase, *, plan: str = "pro") -> tuple[Gate, ...]:
+        """The gates that all processes share, over the test's database."""
+        alerts, zoom = Alerts(database, clock=self.clock), ZoomSettings()
+        return (
+            AppAlerts(alerts),
+            Breakers(database, settings=zoom, alerts=alerts, clock=self.clock),
+            Budgets(database, plans={ACCOUNT.account_id: plan}, settings=zoom, clock=self.clock),
+        )
 
     def _client(self, http: httpx.AsyncClient, app: App, rooms: RoomSettings, other: Mapping[str, Any]) -> ZoomClient:
         first, limit = rooms.call_backoff_seconds

@@ -29,6 +29,14 @@ ON CONFLICT (account_id, meeting_id) DO UPDATE SET
 WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.revision)
 RETURNING account_id, meeting_id;
 
+-- name: note_hosts
+-- Hosts under whom rooms are wanted: their lists will be swept.
+INSERT INTO swept_hosts (account_id, host, due_at)
+SELECT DISTINCT h.account_id, h.host, clock_timestamp()
+FROM unnest(%(account_id)s::text[], %(host)s::text[]) AS h (account_id, host)
+ORDER BY h.account_id, h.host
+ON CONFLICT DO NOTHING;
+
 -- name: release_requests
 -- Rows whose last claim was answered: they end, settled or not. A row that was claimed again since stays.
 DELETE FROM room_requests AS r

@@ -1,25 +1,37 @@
 -- name: claim_requests
--- Takes due rows under a lease with a fresh epoch, oldest first, none while an earlier row of its meeting exists. Removals
--- of second rooms neither wait nor hold others up. A row whose lease ran out in the middle of a call is of unknown
--- outcome from now on; one that was settled and is still here counts as retried.
-WITH due AS (
+-- Takes due rows under a lease with a fresh epoch: accounts by turns, the oldest of each first, none while an earlier row
+-- of its meeting exists. Removals of second rooms neither wait nor hold others up. A row whose lease ran out in the middle
+-- of a call is of unknown outcome from now on; one that was settled and is still here counts as retried.
+WITH candidates AS (
+    SELECT c.account_id, c.provider_key, c.due_at,
+           row_number() OVER (PARTITION BY c.account_id ORDER BY c.due_at) AS turn
+    FROM unnest(%(accounts)s::text[]) AS a (account_id)
+    CROSS JOIN LATERAL (
+        SELECT r.account_id, r.provider_key, r.due_at
+        FROM room_requests AS r
+        WHERE r.account_id = a.account_id AND r.due_at <= %(now)s
+          AND (r.action = 'remove' OR NOT EXISTS (
+              SELECT FROM room_requests AS earlier
+              WHERE earlier.account_id = r.account_id AND earlier.meeting_id = r.meeting_id
+                AND earlier.n < r.n AND earlier.action <> 'remove'
+          ))
+          AND NOT EXISTS (
+              SELECT FROM parked AS p
+              WHERE p.account_id = r.account_id AND p.until_at > %(now)s
+                AND (p.scope = 'account'
+                     OR (p.scope = 'creates' AND r.action = 'create')
+                     OR (p.scope = 'host' AND p.host = r.host AND r.action IN ('create', 'update')))
+          )
+        ORDER BY r.due_at
+        LIMIT greatest(200, 4 * %(rows)s)  -- more than one worker takes, for other workers look at the same rows
+    ) AS c
+),
+due AS (
     SELECT r.account_id, r.provider_key
     FROM room_requests AS r
+    JOIN candidates AS c ON c.account_id = r.account_id AND c.provider_key = r.provider_key
     WHERE r.due_at <= %(now)s
-      AND r.account_id = ANY(%(accounts)s::text[])
-      AND (r.action = 'remove' OR NOT EXISTS (
-          SELECT FROM room_requests AS earlier
-          WHERE earlier.account_id = r.account_id AND earlier.meeting_id = r.meeting_id
-            AND earlier.n < r.n AND earlier.action <> 'remove'
-      ))
-      AND NOT EXISTS (
-          SELECT FROM parked AS p
-          WHERE p.account_id = r.account_id AND p.until_at > %(now)s
-            AND (p.scope = 'account'
-                 OR (p.scope = 'creates' AND r.action = 'create')
-                 OR (p.scope = 'host' AND p.host = r.host AND r.action IN ('create', 'update')))
-      )
-    ORDER BY r.due_at
+    ORDER BY c.turn, c.due_at
     LIMIT %(rows)s
     FOR UPDATE OF r SKIP LOCKED
 ),
@@ -226,18 +238,6 @@ RETURNING u.account_id, u.meeting_id, u.until_at <= %(now)s AS is_last, m.state;
 DELETE FROM unsure_meetings
 WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s AND until_at <= %(now)s;
 
--- name: discover_hosts
--- Hosts under whom rooms were made or asked for lately, so that their lists are swept.
-INSERT INTO swept_hosts (account_id, host, due_at)
-SELECT account_id, host, %(now)s::timestamptz
-FROM (
-    SELECT account_id, host FROM meetings
-    WHERE start_at > %(now)s::timestamptz - interval '7 days' OR changed_at > %(now)s::timestamptz - interval '7 days'
-    UNION
-    SELECT account_id, host FROM room_requests
-) AS known
-ON CONFLICT DO NOTHING;
-
 -- name: claim_hosts
 -- Hosts that are due for a sweep; the next one is set at once.
 WITH due AS (
@@ -258,15 +258,13 @@ FROM due
 WHERE s.account_id = due.account_id AND s.host = due.host
 RETURNING s.account_id, s.host;
 
--- name: forget_hosts
--- Hosts of whom nothing was asked for long are swept no more.
+-- name: forget_host
+-- A host of whom nothing was asked for long is swept no more.
 DELETE FROM swept_hosts AS s
-WHERE s.swept_at IS NOT NULL
+WHERE s.account_id = %(account_id)s AND s.host = %(host)s
   AND NOT EXISTS (
       SELECT FROM meetings AS m
-      WHERE m.account_id = s.account_id AND m.host = s.host
-        AND (m.start_at > %(now)s::timestamptz - interval '30 days'
-             OR m.changed_at > %(now)s::timestamptz - interval '30 days')
+      WHERE m.account_id = s.account_id AND m.host = s.host AND m.start_at > %(now)s::timestamptz - interval '30 days'
   )
   AND NOT EXISTS (SELECT FROM room_requests AS r WHERE r.account_id = s.account_id AND r.host = s.host);
 

@@ -18,7 +18,8 @@ TOKEN_SECONDS = 15.0
 """The same while no token is to be had."""
 RESUME_SECONDS = 15.0
 """Within so long after a limit's end its calls come back: not all at once, and not before Zoom's own midnight."""
-_UNCOUNTED = frozenset({"token_unavailable", "breaker_open", "in_progress"})
+_CROWDED = frozenset({"breaker_open"})
+_UNCOUNTED = frozenset({"token_unavailable", "breaker_open", "rate_budget", "in_progress"})
 """Reasons that say nothing of the request, and have a pause of their own."""
 _RUNNING_STEPS = 6
 """A running meeting ends in its own time: its removal is tried again from half a minute on."""
@@ -102,11 +103,13 @@ class Keeping:
 
     def _park(self, job: Job, reply: Reply) -> Park | None:
         decision, now = reply.ruling.decision, self._clock.now()
-        if decision is Decision.PARK:
+        if decision is Decision.PARK and reply.scope is not Scope.REGISTRANT:
             until_at = self._delays.soon_after(reply.not_before or midnight_after(now), seconds=RESUME_SECONDS)
             scope = "host" if reply.scope is Scope.HOST else "account"
             host = job.request.host if scope == "host" else ""
             return Park(scope=scope, host=host, until_at=until_at, reason=reply.ruling.reason)
+        if reply.ruling.reason in _CROWDED and reply.not_before is not None:
+            return Park(scope="account", until_at=reply.not_before, reason=reply.ruling.reason)
         if decision in (Decision.ALERT, Decision.REFRESH) or reply.ruling.reason == "token_unavailable":
             pause = TOKEN_SECONDS if reply.ruling.reason == "token_unavailable" else ALERT_SECONDS
             until_at = now + timedelta(seconds=pause)

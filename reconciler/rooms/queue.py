@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.rooms.results import Concluded, Kept, Park
+from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.postgres import AsyncDatabase
-from runtime.queries import queries
 from runtime.settings import RoomSettings
 from schemas.codec import decode
 from schemas.ids import AccountId, MeetingId, ProviderKey, ZoomId
@@ -58,7 +58,7 @@ class Queue:
 
     def __init__(self, database: AsyncDatabase, *, worker: str, clock: Clock, settings: RoomSettings) -> None:
         """`worker` names the process to operators; epochs, not names, decide who holds what."""
-        self._database = database
+        self._statements = Statements(database)
         self._worker = worker
         self._clock = clock
         self._settings = settings
@@ -66,7 +66,7 @@ class Queue:
     async def claim(self, accounts: Sequence[str], *, rows: int) -> list[Claimed]:
         """Due rows of these accounts, at most so many, under a fresh lease."""
         now = self._clock.now()
-        found = await self._many(
+        found = await self._statements.many(
             "claim_requests",
             now=now,
             accounts=list(accounts),
@@ -80,7 +80,7 @@ class Queue:
     async def claim_unavailable(self, accounts: Sequence[str], *, rows: int) -> list[Request]:
         """Due rows of all accounts but these, which have not been told yet that nobody will call."""
         now = self._clock.now()
-        found = await self._many(
+        found = await self._statements.many(
             "claim_unavailable",
             now=now,
             accounts=list(accounts),
@@ -93,26 +93,26 @@ class Queue:
     async def start(self, request: Request, *, counted: bool) -> bool:
         """Mark that something is about to be sent, and begin the lease anew; False where the claim is lost."""
         now = self._clock.now()
-        started = await self._one(
+        started = await self._statements.one(
             "start_request", **_key(request), now=now, lease_end=self._lease_end(now), counted=int(counted)
         )
         return started is not None
 
     async def holds(self, request: Request) -> bool:
         """Whether the claim still holds."""
-        return await self._one("hold_request", **_key(request)) is not None
+        return await self._statements.one("hold_request", **_key(request)) is not None
 
     async def renew(self, requests: Iterable[Request]) -> None:
         """Prolong the leases of these claims, where they still hold."""
         keys = [_key(request) for request in requests]
         if keys:
             columns = {name: [key[name] for key in keys] for name in keys[0]}
-            await self._run("renew_leases", **columns, lease_end=self._lease_end(self._clock.now()))
+            await self._statements.run("renew_leases", **columns, lease_end=self._lease_end(self._clock.now()))
 
     async def settle(self, request: Request, concluded: Concluded) -> bool:
         """Note that the outcome is in Kafka; False where the row is gone or another's, which is no harm."""
         now = self._clock.now()
-        settled = await self._one(
+        settled = await self._statements.one(
             "settle_request",
             **_key(request),
             now=now,
@@ -125,7 +125,7 @@ class Queue:
 
     async def keep(self, request: Request, kept: Kept) -> None:
         """Give the row back to be tried again."""
-        await self._run(
+        await self._statements.run(
             "keep_request",
             **_key(request),
             due_at=kept.due_at,
@@ -140,7 +140,7 @@ class Queue:
 
     async def park(self, account_id: str, park: Park) -> None:
         """Let nobody claim what would be in vain."""
-        await self._run(
+        await self._statements.run(
             "park",
             account_id=account_id,
             scope=park.scope,
@@ -154,29 +154,17 @@ class Queue:
         """Have the meeting's room read back for a while."""
         now = self._clock.now()
         until_at = now + timedelta(seconds=self._settings.unsure_seconds)
-        await self._run(
+        await self._statements.run(
             "doubt_meeting", account_id=request.account_id, meeting_id=request.meeting_id, now=now, until_at=until_at
         )
 
     async def announced(self, account_id: str, *, topic: str, since_at: datetime) -> list[ZoomId]:
         """Numbers of rooms that webhooks announced under a topic, and that are no meeting's."""
-        found = await self._many("announced_rooms", account_id=account_id, topic=topic, since_at=since_at)
+        found = await self._statements.many("announced_rooms", account_id=account_id, topic=topic, since_at=since_at)
         return [ZoomId(row["zoom_id"]) for row in found]
 
     def _lease_end(self, now: datetime) -> datetime:
         return now + timedelta(seconds=self._settings.lease_seconds)
-
-    async def _many(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        async with self._database.connection(name) as connection:
-            return await (await connection.execute(queries("reconciler")[name], values)).fetchall()
-
-    async def _one(self, name: str, **values: Any) -> dict[str, Any] | None:
-        async with self._database.connection(name) as connection:
-            return await (await connection.execute(queries("reconciler")[name], values)).fetchone()
-
-    async def _run(self, name: str, **values: Any) -> None:
-        async with self._database.connection(name) as connection:
-            await connection.execute(queries("reconciler")[name], values)
 
 
 def _key(request: Request) -> dict[str, Any]:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from reconciler.rooms.reporting import READ_BACK, Reporter
 from reconciler.rooms.zoom import RoomCalls
+from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.postgres import AsyncDatabase
-from runtime.queries import queries
 from runtime.settings import RoomSettings
 from schemas.codec import decode
 from schemas.records.meeting_events import MeetingRoom, MeetingState
@@ -39,7 +38,7 @@ class ReadBacks:
         clock: Clock,
     ) -> None:
         """Of these accounts."""
-        self._database = database
+        self._statements = Statements(database)
         self._calls = calls
         self._reporter = reporter
         self._accounts = accounts
@@ -53,7 +52,7 @@ class ReadBacks:
             Unavailable: the database or the broker is away.
         """
         now = self._clock.now()
-        due = await self._many(
+        due = await self._statements.many(
             "claim_doubts",
             now=now,
             accounts=list(self._accounts),
@@ -64,7 +63,9 @@ class ReadBacks:
             meeting = decode(bytes(row["state"]), MeetingState)
             seen = await self.look(meeting, kind=READ_BACK) if _has_room(meeting) else True
             if seen and row["is_last"]:
-                await self._many("end_doubt", account_id=meeting.account_id, meeting_id=meeting.meeting_id, now=now)
+                await self._statements.run(
+                    "end_doubt", account_id=meeting.account_id, meeting_id=meeting.meeting_id, now=now
+                )
         return len(due)
 
     async def look(self, meeting: MeetingState, *, kind: str) -> bool:
@@ -96,11 +97,6 @@ class ReadBacks:
         await self._reporter.observe([event] if event else [])
         if room.gone_at is None:
             await self._reporter.tell(self._reporter.looked(meeting, room, kind=kind, at=self._clock.now()))
-
-    async def _many(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        async with self._database.connection(name) as connection:
-            cursor = await connection.execute(queries("reconciler")[name], values)
-            return await cursor.fetchall() if cursor.description else []
 
 
 def _has_room(meeting: MeetingState) -> bool:

@@ -15,7 +15,7 @@ import structlog
 import uvloop
 
 from reconciler.bell import ring
-from reconciler.gateway import apps_of, tracking_fields_of, zoom_client
+from reconciler.gateway.client import apps_of, tracking_fields_of, zoom_client
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.readback import ReadBacks
@@ -81,7 +81,7 @@ async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[Roo
             timeout_seconds=settings.rooms.produce_timeout_seconds,
             max_in_flight=MOST_IN_FLIGHT,
         ) as producer,
-        zoom_client(settings, apps, clock=clock, random=random) as client,
+        zoom_client(settings, apps, database=database, clock=clock, random=random) as client,
     ):
         queue = Queue(database, worker=name, clock=clock, settings=settings.rooms)
         calls = RoomCalls(client, clock=clock, tracking_fields=tracking_fields_of(settings))

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
-from typing import Any
 
 import structlog
 
 from reconciler.rooms.reporting import Reporter
 from reconciler.rooms.zoom import RoomCalls, listed_room
+from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.postgres import AsyncDatabase
-from runtime.queries import queries
 from runtime.randomness import Random
 from runtime.settings import RoomSettings
 from schemas.codec import decode
@@ -43,7 +42,7 @@ class Sweep:
         random: Random,
     ) -> None:
         """Of these accounts; `random` keeps hosts from being swept at one time."""
-        self._database = database
+        self._statements = Statements(database)
         self._calls = calls
         self._reporter = reporter
         self._accounts = accounts
@@ -59,10 +58,8 @@ class Sweep:
             Unavailable: the database or the broker is away.
         """
         now = self._clock.now()
-        await self._many("discover_hosts", now=now)
-        await self._many("forget_hosts", now=now)
         spread = self._random.uniform(0.9, 1.1)
-        due = await self._many(
+        due = await self._statements.many(
             "claim_hosts",
             now=now,
             accounts=list(self._accounts),
@@ -82,6 +79,7 @@ class Sweep:
         unknown = await self._unknown(account_id, rooms)
         for room in unknown:
             await self._reporter.tell(self._reporter.found(account_id, room))
+        await self._statements.run("forget_host", account_id=account_id, host=host, now=self._clock.now())
         self._log.info(
             "rooms.swept",
             account=account_id,
@@ -97,18 +95,13 @@ class Sweep:
         meeting_ids = sorted({_meeting_id(room) for room in rooms})
         if not meeting_ids:
             return ()
-        states = await self._many("find_states", account_id=account_id, meeting_ids=meeting_ids)
+        states = await self._statements.many("find_states", account_id=account_id, meeting_ids=meeting_ids)
         known = {
             meeting.meeting_id: set(_known_rooms(meeting))
             for meeting in (decode(bytes(row["state"]), MeetingState) for row in states)
         }
         # A key whose meeting nobody knows is another installation's.
         return [room for room in rooms if _meeting_id(room) in known and room.zoom_id not in known[_meeting_id(room)]]
-
-    async def _many(self, name: str, **values: Any) -> list[dict[str, Any]]:
-        async with self._database.connection(name) as connection:
-            cursor = await connection.execute(queries("reconciler")[name], values)
-            return await cursor.fetchall() if cursor.description else []
 
 
 def _known_rooms(meeting: MeetingState) -> Iterable[str]:

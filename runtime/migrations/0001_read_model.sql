@@ -52,6 +52,7 @@ CREATE TABLE meetings (
     PRIMARY KEY (account_id, meeting_id)
 );
 CREATE INDEX meetings_by_creation ON meetings (account_id, created_at DESC, meeting_id DESC);
+CREATE INDEX meetings_by_host ON meetings (account_id, host, start_at);
 CREATE INDEX meetings_by_room ON meetings (account_id, zoom_id) WHERE zoom_id IS NOT NULL;
 
 -- Epochs of claims: fencing tokens. They never repeat, not after the database is rebuilt either: they begin at the
@@ -85,7 +86,7 @@ CREATE TABLE room_requests (
     retried         boolean NOT NULL DEFAULT false,     -- made by a rebuild, or settled long ago: calls may have been made
     PRIMARY KEY (account_id, provider_key)
 );
-CREATE INDEX room_requests_due ON room_requests (due_at);
+CREATE INDEX room_requests_due ON room_requests (account_id, due_at);
 CREATE INDEX room_requests_by_meeting ON room_requests (account_id, meeting_id, n);
 
 -- What is not called for a while: an account, its creates, or the creates and updates of one host.
@@ -99,6 +100,38 @@ CREATE TABLE parked (
     PRIMARY KEY (account_id, scope, host)
 );
 
+-- What all processes share towards Zoom: each account's token, its breaker, its rates and its budgets of the day.
+CREATE TABLE zoom_tokens (
+    account_id      text PRIMARY KEY,
+    sealed          bytea,                              -- the newest token, encrypted; null when there never was one
+    expires_at      timestamptz,
+    failed_at       timestamptz,                        -- when the last renewal failed; null when it worked
+    refused         boolean NOT NULL DEFAULT false      -- whether Zoom refused the credentials
+);
+
+CREATE TABLE zoom_breakers (
+    account_id      text PRIMARY KEY,
+    state           text NOT NULL,                      -- closed, open, half_open
+    failures        integer NOT NULL,                   -- since the last success
+    until_at        timestamptz NOT NULL                -- end of the pause, or of the one call that is let through
+);
+
+CREATE TABLE rate_slots (
+    account_id      text NOT NULL,
+    label           text NOT NULL,
+    free_at         timestamptz NOT NULL,               -- the next call may be made then
+    PRIMARY KEY (account_id, label)
+);
+
+CREATE TABLE daily_budgets (
+    account_id      text NOT NULL,
+    scope           text NOT NULL,                      -- label, host, registrant, status
+    name            text NOT NULL,
+    day             date NOT NULL,                      -- UTC
+    used            integer NOT NULL,
+    PRIMARY KEY (account_id, scope, name, day)
+);
+
 -- Meetings whose room may be otherwise than the last call left it: it is read back until then.
 CREATE TABLE unsure_meetings (
     account_id      text NOT NULL,
@@ -110,7 +143,7 @@ CREATE TABLE unsure_meetings (
 );
 CREATE INDEX unsure_meetings_due ON unsure_meetings (due_at);
 
--- Hosts whose lists are swept for rooms that carry a key.
+-- Hosts whose lists are swept for rooms that carry a key: the projector notes each host of a meeting.
 CREATE TABLE swept_hosts (
     account_id      text NOT NULL,
     host            text NOT NULL,
@@ -196,6 +229,7 @@ CREATE TABLE alerts (
     message         text NOT NULL,
     PRIMARY KEY (name, account_id, since_at)
 );
+CREATE UNIQUE INDEX alerts_open ON alerts (name, account_id) WHERE until_at IS NULL;
 
 CREATE TABLE audit (
     audit_id        bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -36,6 +36,8 @@ class Call:
     """Whose call it is in Zoom's limits per host; also the value of `{host}` in the path."""
     meeting: str | None = None
     """Number or uuid of the room."""
+    registrant: str | None = None
+    """Whose call it is in Zoom's limits per registrant."""
     query: Mapping[str, str] | None = None
     body: Mapping[str, Any] | None = None
 
@@ -214,7 +216,7 @@ class ZoomClient:
 
 CANCELLED = Reply(ruling=Ruling(decision=Decision.UNKNOWN, reason="cancelled"), sent=True)
 """What a gate hears of a try that was abandoned."""
-_HOPELESS_SOON = frozenset({"token_unavailable", "in_progress"})
+_HOPELESS_SOON = frozenset({"token_unavailable", "in_progress", "breaker_open", "rate_budget"})
 _MUST_HOLD: Mapping[str, tuple[str, ...]] = {
     "create": ("id", "join_url"),
     "get": ("id",),

@@ -7,14 +7,22 @@ from contextlib import asynccontextmanager
 
 import httpx
 
+from reconciler.gateway.alerts import Alerts, AppAlerts
+from reconciler.gateway.breaker import Breakers
+from reconciler.gateway.budgets import Budgets
+from reconciler.gateway.tokens import SharedTokens
+from runtime.cipher import Cipher
 from runtime.clock import Clock
+from runtime.postgres import AsyncDatabase
 from runtime.randomness import Random
 from runtime.settings import Account, Settings
 from schemas.errors import Misconfigured
 from zoom.client.client import Tries, ZoomClient
-from zoom.client.tokens import App, ProcessTokens, TokenCall
+from zoom.client.tokens import App, ProcessTokens, TokenCall, TokenKeeper
 
 MOST_CONNECTIONS = 64
+TOKEN_CALL_SECONDS = 8.0
+"""Others wait for a renewal: two tries must fit into their patience."""
 
 
 def apps_of(settings: Settings) -> Mapping[str, App]:
@@ -33,9 +41,14 @@ def tracking_fields_of(settings: Settings) -> Mapping[str, str | None]:
 
 @asynccontextmanager
 async def zoom_client(
-    settings: Settings, apps: Mapping[str, App], *, clock: Clock, random: Random
+    settings: Settings, apps: Mapping[str, App], *, database: AsyncDatabase, clock: Clock, random: Random
 ) -> AsyncIterator[ZoomClient]:
-    """A client of these apps."""
+    """A client of these apps, which shares tokens, limits and breakers with all processes through the database.
+
+    Raises:
+        Misconfigured: there is no key to encrypt tokens with.
+    """
+    cipher = Cipher(settings.security.encryption_keys) if apps else None
     rooms = settings.rooms
     first, limit = rooms.call_backoff_seconds
     tries = Tries(
@@ -46,8 +59,25 @@ async def zoom_client(
     )
     limits = httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS)
     async with httpx.AsyncClient(limits=limits) as http:
-        tokens = ProcessTokens(TokenCall(http, clock=clock, timeout_seconds=tries.call_seconds), clock=clock)
-        yield ZoomClient(apps, http=http, tokens=tokens, clock=clock, uniform=random.uniform, tries=tries)
+        alerts = Alerts(database, clock=clock)
+        call = TokenCall(http, clock=clock, timeout_seconds=min(tries.call_seconds, TOKEN_CALL_SECONDS))
+        tokens: TokenKeeper = ProcessTokens(call, clock=clock)
+        if cipher is not None:
+            tokens = SharedTokens(database, call=call, cipher=cipher, alerts=alerts, clock=clock)
+        plans = {account.account_id: account.plan for account in settings.accounts}
+        yield ZoomClient(
+            apps,
+            http=http,
+            tokens=tokens,
+            clock=clock,
+            uniform=random.uniform,
+            tries=tries,
+            gates=(
+                AppAlerts(alerts),
+                Breakers(database, settings=settings.zoom, alerts=alerts, clock=clock),
+                Budgets(database, plans=plans, settings=settings.zoom, clock=clock),
+            ),
+        )
 
 
 def _app(account: Account) -> App:

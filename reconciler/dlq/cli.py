@@ -1,0 +1,239 @@
+"""`roomkeeper dlq`: dead letters seen and understood. What changes something is in `changes`.
+
+Exit codes: 0 done; 1 not as wished (a message came back, was refused, or is pending); 2 a wrong option or setting; 3 the
+broker or the database is away; 5 more would have changed than goes without asking, and nobody said yes.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from threading import Event
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from reconciler.dlq import changes
+from reconciler.dlq.fetching import Fetcher
+from reconciler.dlq.jobs import Jobs
+from reconciler.dlq.letters import Filters, Letter
+from reconciler.dlq.options import (
+    NOT_AS_WISHED,
+    Desk,
+    Error,
+    FromOffset,
+    Key,
+    Partition,
+    Since,
+    Stage,
+    StatusOption,
+    Text,
+    ToOffset,
+    Topic,
+    Until,
+    desk,
+    moment,
+    statuses,
+)
+from reconciler.dlq.output import line, plain, show_jobs, show_letters, show_verdicts, stats_table, when
+from reconciler.dlq.reading import hex_lines, read
+from reconciler.dlq.transfer import exported
+from reconciler.dlq.verify import Verifier
+from runtime.cipher import Cipher
+from schemas.dead_letters import Failure, parse_dead_letter
+from schemas.errors import BadMessage, Misconfigured
+
+WATCH_SECONDS = 2.0
+AsJson = Annotated[bool, typer.Option("--json", help="JSON lines, on a terminal too.")]
+
+
+def build() -> typer.Typer:
+    """The commands below `roomkeeper dlq`."""
+    app = typer.Typer(no_args_is_help=True)
+    app.callback()(_group)
+    for name, command in {
+        "stats": _stats,
+        "list": _list,
+        "show": _show,
+        "export": _export,
+        "import": changes.import_letters,
+        "edit": changes.edit,
+        "replay": changes.replay,
+        "cancel": changes.cancel,
+        "jobs": _jobs,
+        "discard": changes.discard,
+        "verify": _verify,
+    }.items():
+        app.command(name)(command)
+    return app
+
+
+def _group() -> None:
+    """See, understand and correct dead letters, and put them back."""
+
+
+def _stats(
+    *,
+    watch: Annotated[bool, typer.Option("--watch", help="Again and again, until Ctrl-C.")] = False,
+    json: AsJson = False,
+) -> None:
+    """How many there are, by status, stage, error and topic, and how old."""
+    with desk() as at:
+        if plain(as_json=json):
+            for group in at.ledger.stats():
+                line(asdict(group))
+            return
+        with Live(stats_table(at.ledger.stats(), now=at.clock.now()), auto_refresh=False) as live:
+            while watch and not Event().wait(WATCH_SECONDS):
+                live.update(stats_table(at.ledger.stats(), now=at.clock.now()), refresh=True)
+
+
+def _list(
+    *,
+    stage: Stage = None,
+    error: Error = None,
+    topic: Topic = None,
+    partition: Partition = None,
+    from_offset: FromOffset = None,
+    to_offset: ToOffset = None,
+    key: Key = None,
+    since: Since = None,
+    until: Until = None,
+    text: Text = None,
+    status: StatusOption = "waiting",
+    limit: Annotated[int, typer.Option(min=0, help="The newest so many; 0 gives all, in their original order.")] = 50,
+    json: AsJson = False,
+) -> None:
+    """Which there are."""
+    with desk() as at:
+        now = at.clock.now()
+        filters = Filters(
+            stage=stage,
+            error=error,
+            topic=topic,
+            partition=partition,
+            from_offset=from_offset,
+            to_offset=to_offset,
+            key=key,
+            since=moment(since, now=now),
+            until=moment(until, now=now),
+            text=text,
+        )
+        wanted = statuses(status)
+        letters = at.ledger.newest(filters, wanted, limit=limit) if limit else at.ledger.letters(filters, wanted)
+        show_letters(letters, as_json=json)
+
+
+def _show(letter_id: str, *, json: AsJson = False) -> None:
+    """One of them: its content as far as it can be read, its bytes, its error and its history."""
+    with desk() as at, Fetcher(at.settings.kafka) as fetcher:
+        letter = at.ledger.letter(letter_id)
+        place = (letter.letter_partition, letter.letter_offset)
+        message = fetcher.fetch([place]).get(place)
+        value = letter.edited_value or (None if message is None else message.value())
+        shown = _opened(at, letter, value)
+        headers: Any = [] if message is None else message.headers() or []
+        history = () if message is None else (*(told := parse_dead_letter(headers)).history, told.failure)
+    if plain(as_json=json):
+        reading = read(shown)
+        content = {"kind": reading.kind, "content": reading.content, "hex": None if shown is None else shown.hex()}
+        line(letter.as_plain() | content | {"history": [asdict(each) for each in history]})
+        return
+    _show_for_people(letter, shown, history)
+
+
+def _opened(at: Desk, letter: Letter, value: bytes | None) -> bytes | None:
+    """The bytes as they came: sealed ones are opened where the key is held."""
+    if value is None or not letter.sealed:
+        return value
+    try:
+        return Cipher(at.settings.security.encryption_keys).open(value)
+    except (BadMessage, Misconfigured):
+        return value
+
+
+def _show_for_people(letter: Letter, value: bytes | None, history: tuple[Failure, ...]) -> None:
+    console = Console(highlight=False, markup=False)
+    console.print(f"{letter.letter_id}  {letter.status}" + (f" by {letter.status_by}" if letter.status_by else ""))
+    console.print(f"from {letter.origin}, key {letter.key_text or letter.message_key!r}, {letter.size_bytes} bytes")
+    console.print(f"{letter.error_class}: {letter.error_message}", style="red")
+    for failure in history:
+        job = f", after replay {failure.job}" if failure.job else ""
+        console.print(
+            f"  {failure.attempt}. {when(failure.failed_at)} {failure.stage}: {failure.error_class}: {failure.message}{job}"
+        )
+    if letter.edited_at:
+        console.print(f"edited by {letter.edited_by} at {when(letter.edited_at)}; the original stays in the topic")
+    if value is None:
+        console.print("its message is in the topic no more")
+        return
+    reading = read(value)
+    console.print(f"content: {reading.kind}" + (" (sealed)" if letter.sealed else ""))
+    if reading.kind == "text":
+        console.print(reading.content)
+    elif reading.kind != "bytes":
+        console.print_json(data=reading.content)
+    for each in hex_lines(value):
+        console.print(each, style="dim")
+
+
+def _export(
+    *,
+    stage: Stage = None,
+    error: Error = None,
+    topic: Topic = None,
+    key: Key = None,
+    since: Since = None,
+    until: Until = None,
+    text: Text = None,
+    status: StatusOption = "waiting",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file in place of standard output.")] = None,
+) -> None:
+    """Write them as JSON lines, messages and all."""
+    with desk() as at, Fetcher(at.settings.kafka) as fetcher:
+        now = at.clock.now()
+        filters = Filters(
+            stage=stage,
+            error=error,
+            topic=topic,
+            key=key,
+            since=moment(since, now=now),
+            until=moment(until, now=now),
+            text=text,
+        )
+        lines = exported(at.ledger.letters(filters, statuses(status)), fetcher)
+        if output is None:
+            sys.stdout.buffer.writelines(lines)
+            sys.stdout.buffer.flush()
+        else:
+            with output.open("wb") as file:
+                file.writelines(lines)
+
+
+def _jobs(*, json: AsJson = False) -> None:
+    """Replays, and what came back of them."""
+    with desk() as at:
+        show_jobs(Jobs(at.ledger).list(), as_json=json)
+
+
+def _verify(
+    job: str,
+    *,
+    wait: Annotated[float, typer.Option(help="Seconds to wait for what is pending.")] = 0.0,
+    json: AsJson = False,
+) -> None:
+    """Whether a replay's messages reached their read model; exit 1 when one came back or is pending."""
+    with desk() as at:
+        Jobs(at.ledger).find(job)
+        verifier = Verifier(at.settings, at.ledger.connection)
+        deadline = at.clock.monotonic_seconds() + wait
+        verdicts = verifier.verify(job)
+        while any(each.pending for each in verdicts) and at.clock.monotonic_seconds() < deadline:
+            Event().wait(min(WATCH_SECONDS, wait))
+            verdicts = verifier.verify(job)
+        show_verdicts(verdicts, as_json=json)
+    if any(each.pending or each.target.returned for each in verdicts):
+        raise typer.Exit(NOT_AS_WISHED)
