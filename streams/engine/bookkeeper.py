@@ -7,6 +7,7 @@ group's metadata that a transaction needs to commit offsets in its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 import structlog
@@ -72,6 +73,19 @@ class Bookkeeper:
         if found is None:
             raise Unavailable(f"read the ends of {tp.topic}: no answer in time")
         return found
+
+    def offset_at(self, tp: TP, moment: datetime | None) -> int:
+        """The first offset whose record is not older than `moment`; the beginning for None, the end if all are older.
+
+        Raises:
+            Unavailable: the broker does not answer.
+        """
+        low, high = self.ends(tp)
+        if moment is None:
+            return low
+        asked = [TopicPartition(tp.topic, tp.partition, round(moment.timestamp() * 1000))]
+        found = _ask(f"look up a time in {tp.topic}", lambda: self._client.offsets_for_times(asked, CALL_SECONDS))
+        return high if found[0].offset < 0 else found[0].offset
 
     def close(self) -> None:
         """Close the connections."""

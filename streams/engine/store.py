@@ -92,6 +92,11 @@ class PartitionStore:
                 self._db.close()
 
 
+def partition_path(data_dir: Path, *, table: str, partition: int) -> Path:
+    """Where the database of a table's partition lies: where Faust's own store would put it."""
+    return data_dir / "v1" / "tables" / f"{table}-{partition}.db"
+
+
 def wipe(path: Path) -> None:
     """Remove a closed database from the disk."""
     with _rocksdb_errors(path, doing="remove"):

@@ -6,6 +6,7 @@ are read through a lane's overlay and written by its transactions; the dictionar
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, cast
 
 import faust
@@ -13,7 +14,7 @@ from faust.stores.rocksdb import Store as RocksDBStore
 from faust.types import TP
 
 from schemas.errors import Broken
-from streams.engine.store import PartitionStore
+from streams.engine.store import PartitionStore, partition_path
 
 
 class Store(RocksDBStore):
@@ -39,6 +40,10 @@ class Store(RocksDBStore):
         """Close all partitions but these."""
         for partition in set(self.partitions) - kept:
             self.partitions.pop(partition).close()
+
+    def partition_path(self, partition: int) -> Path:
+        """Where the database of a partition lies."""
+        return partition_path(Path(self.app.conf.datadir), table=self.table_name, partition=partition)
 
     def persisted_offset(self, tp: TP) -> int | None:
         """The changelog offset up to which the open partition is complete."""
