@@ -21,11 +21,10 @@ from bench.profile.parts import lines, shares
 from bench.profile.sampler import Stacks, sampled
 from bench.report import Figure, publish, rounded, run
 from bench.streams.measure import measure
-from bench.streams.sides import SIDES
+from bench.streams.sides import OURS, SIDES
 from bench.streams.workload import Workload
 from runtime.topics import DEAD_LETTERS
 
-_PROFILED = ("ours", "own_fold")
 _TOP = 12
 
 
@@ -61,7 +60,7 @@ def main(
     profiles: dict[str, Profile] = {}
     with bench_broker(bootstrap_servers) as broker:
         broker.create(PREFIX + DEAD_LETTERS, partitions=1)
-        for side in (each for each in SIDES if each.name in _PROFILED):
+        for side in (each for each in SIDES if each.name in OURS):
             profile = profiles[side.name] = Profile(title=side.title)
             course = side.course(broker, workload, partitions)
             app_id = f"{PREFIX}profile-{side.name.replace('_', '-')}"

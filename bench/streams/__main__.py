@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
 from bench.broker import Broker, bench_broker
+from bench.chart import Bar, write_bars
 from bench.environment import read_environment
 from bench.peers.arguments import PREFIX
 from bench.report import Figure, middle, progress, publish, ratio, rounded, run
 from bench.streams.courses import Course, Prepare
 from bench.streams.measure import Measured, measure
-from bench.streams.sides import SIDES, Side
+from bench.streams.sides import OURS, SIDES, Side
 from bench.streams.workload import Workload
 from runtime.topics import DEAD_LETTERS
 
@@ -27,6 +29,7 @@ def main(
     partitions: Annotated[int, typer.Option(min=1)] = 8,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     only: Annotated[list[str] | None, typer.Option(help="Name of a side; may be repeated.")] = None,
+    chart: Annotated[Path | None, typer.Option(help="An SVG file to write.")] = None,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="An empty broker to use in place of the bench's own.")
     ] = None,
@@ -41,6 +44,11 @@ def main(
         results = _race(sides, broker=broker, courses=courses, rounds=rounds)
         broker.remove(broker.topics_with(PREFIX))
     figures: dict[str, Figure] = {"events": events, "meetings": meetings, "partitions": partitions, "rounds": rounds}
+    if chart is not None:
+        subtitle = f"{events:,} events of {meetings:,} meetings, one process each, median of {rounds}"
+        write_bars(
+            chart, title="Events per second through a stateful fold", subtitle=subtitle, bars=_bars(sides, results)
+        )
     publish("streams", table=_table(sides, results), figures=figures | _figures(results), environment=environment)
 
 
@@ -62,6 +70,14 @@ def _race(sides: Sequence[Side], *, broker: Broker, courses: Mapping[Prepare, Co
             results[side.name].append(measured)
             progress(f"round {number}: {side.title}: {measured.events_per_s:,.0f} events/s, results are right")
     return results
+
+
+def _bars(sides: Sequence[Side], results: Results) -> list[Bar]:
+    found = []
+    for side in sides:
+        speed = middle([each.events_per_s for each in results[side.name]])
+        found.append(Bar(label=side.title, value=speed, text=f"{speed:,.0f}", ours=side.name in OURS))
+    return sorted(found, key=lambda bar: -bar.value)
 
 
 def _table(sides: Sequence[Side], results: Results) -> Table:

@@ -148,3 +148,5 @@ SIDES: Sequence[Side] = (
         table=TABLE,
     ),
 )
+OURS = ("ours", "own_fold")
+"""Names of the sides that are Roomkeeper's."""
