@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
+import click
 import typer
 from rich.console import Console
 from rich.progress import Progress
@@ -245,7 +246,7 @@ def _edited(reading: Reading, value: bytes, assignments: list[str]) -> bytes:
         return write(reading, with_values(reading.content, assignments))
     if reading.kind == "bytes":
         raise Misconfigured("the message is not text; use --value-file")
-    text = typer.edit(pretty(reading.content), extension=".txt" if reading.kind == "text" else ".json")
+    text = click.edit(pretty(reading.content), extension=".txt" if reading.kind == "text" else ".json")
     if text is None:
         return value
     return text.encode() if reading.kind in ("text", "json") else write(reading, _parsed(text))

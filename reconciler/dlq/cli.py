@@ -1,12 +1,13 @@
 """`roomkeeper dlq`: dead letters seen and understood. What changes something is in `changes`.
 
-Exit codes: 0 done; 1 not as wished (a message came back, was refused, or is pending); 2 a wrong option or setting; 3 the
-broker or the database is away; 5 more would have changed than goes without asking, and nobody said yes.
+Exit codes: 0 done; 1 not as wished (a message came back, was refused, or is pending); 2 a wrong option or setting; 3
+the broker or the database is away; 5 more would have changed than goes without asking, and nobody said yes.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from threading import Event
@@ -54,7 +55,7 @@ def build() -> typer.Typer:
     """The commands below `roomkeeper dlq`."""
     app = typer.Typer(no_args_is_help=True)
     app.callback()(_group)
-    for name, command in {
+    commands: dict[str, Callable[..., None]] = {
         "stats": _stats,
         "list": _list,
         "show": _show,
@@ -66,7 +67,8 @@ def build() -> typer.Typer:
         "jobs": _jobs,
         "discard": changes.discard,
         "verify": _verify,
-    }.items():
+    }
+    for name, command in commands.items():
         app.command(name)(command)
     return app
 
@@ -162,9 +164,8 @@ def _show_for_people(letter: Letter, value: bytes | None, history: tuple[Failure
     console.print(f"{letter.error_class}: {letter.error_message}", style="red")
     for failure in history:
         job = f", after replay {failure.job}" if failure.job else ""
-        console.print(
-            f"  {failure.attempt}. {when(failure.failed_at)} {failure.stage}: {failure.error_class}: {failure.message}{job}"
-        )
+        what = f"{failure.stage}: {failure.error_class}: {failure.message}{job}"
+        console.print(f"  {failure.attempt}. {when(failure.failed_at)} {what}")
     if letter.edited_at:
         console.print(f"edited by {letter.edited_by} at {when(letter.edited_at)}; the original stays in the topic")
     if value is None:

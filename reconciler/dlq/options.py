@@ -1,4 +1,4 @@
-"""What the commands of `roomkeeper dlq` have in common: their options, their surroundings, and asking before much changes."""
+"""What the commands of `roomkeeper dlq` share: options, surroundings, and asking before much changes."""
 
 from __future__ import annotations
 

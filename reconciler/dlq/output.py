@@ -83,8 +83,8 @@ def show_verdicts(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
     """What became of a replay."""
     if plain(as_json=as_json):
         for each in verdicts:
-            counts = {"reached": each.reached, "pending": each.pending}
-            line(asdict(each.target) | {"read": each.read, "projected": each.projected} | counts)
+            found = {"read": each.read, "projected": each.projected, "reached": each.reached, "pending": each.pending}
+            line(asdict(each.target) | found)
         return
     table = Table("sent to", "messages", "reached", "came back", "pending", "read", "projected")
     for each in verdicts:

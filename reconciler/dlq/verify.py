@@ -102,7 +102,7 @@ class Verifier:
         return self._stored(target.topic).get(target.partition, 0) > target.last_offset
 
     def _is_projected(self, target: Target) -> bool:
-        """Asked once the messages are read: their outputs and dead letters are committed, so what is there now counts."""
+        """Asked once the messages are read: their outputs and dead letters are committed, what is there now counts."""
         following = FOLLOWED_BY.get(target.topic)
         outputs = following is None or self._nothing_left(following, self._stored(following), {target.partition})
         return outputs and self._nothing_left(DEAD_LETTERS, self._stored(DEAD_LETTERS), None)

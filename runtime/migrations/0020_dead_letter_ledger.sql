@@ -50,3 +50,20 @@ CREATE TABLE dead_letter_jobs (
     created_by      text NOT NULL,
     ended_at        timestamptz
 );
+
+-- Whether a dead letter is among those that the filters name; what a filter does not name, it does not mind.
+CREATE FUNCTION dead_letter_matches(letter dead_letters, filters jsonb) RETURNS boolean
+LANGUAGE sql STABLE
+AS $$
+    SELECT (filters->>'letter_id' IS NULL OR letter.letter_id = (filters->>'letter_id')::uuid)
+       AND (filters->>'stage' IS NULL OR letter.stage = filters->>'stage')
+       AND (filters->>'error' IS NULL OR letter.error_class = filters->>'error')
+       AND (filters->>'topic' IS NULL OR letter.topic = filters->>'topic')
+       AND (filters->>'partition' IS NULL OR letter.partition = (filters->>'partition')::integer)
+       AND (filters->>'from_offset' IS NULL OR letter.at_offset >= (filters->>'from_offset')::bigint)
+       AND (filters->>'to_offset' IS NULL OR letter.at_offset <= (filters->>'to_offset')::bigint)
+       AND (filters->>'key' IS NULL OR letter.key_text = filters->>'key')
+       AND (filters->>'since' IS NULL OR letter.failed_at >= (filters->>'since')::timestamptz)
+       AND (filters->>'until' IS NULL OR letter.failed_at < (filters->>'until')::timestamptz)
+       AND (filters->>'text' IS NULL OR strpos(lower(letter.error_message), lower(filters->>'text')) > 0)
+$$;
