@@ -91,18 +91,7 @@ async def ingress(settings: Settings, *, clock: Clock) -> AsyncIterator[Ingress]
             clock=clock,
             metrics=metrics,
         )
-        services = Services(
-            settings=settings.ingress,
-            clock=clock,
-            keys=KeyRing(database, clock=clock, cache_seconds=settings.ingress.key_cache_seconds),
-            gate=CommandGate(database=database, producer=producer, clock=clock, topic_prefix=prefix),
-            reader=Reader(database),
-            bell=bell,
-            metrics=metrics,
-            faults=Readiness(
-                database=database, check_topics=lambda: require_topics(settings, ROLE), clock=clock
-            ).faults,
-        )
+        services = _services(settings, clock=clock, database=database, producer=producer, bell=bell, metrics=metrics)
         yield Ingress(app=Split(webhooks=webhooks, api=_api(services)), producer=producer, bell=bell)
 
 
@@ -117,6 +106,22 @@ def _producer(settings: Settings) -> AsyncProducer:
         client_id=ROLE,
         timeout_seconds=settings.ingress.produce_timeout_seconds,
         max_in_flight=settings.ingress.max_in_flight,
+    )
+
+
+def _services(
+    settings: Settings, *, clock: Clock, database: AsyncDatabase, producer: AsyncProducer, bell: Bell, metrics: Metrics
+) -> Services:
+    readiness = Readiness(database=database, check_topics=lambda: require_topics(settings, ROLE), clock=clock)
+    return Services(
+        settings=settings.ingress,
+        clock=clock,
+        keys=KeyRing(database, clock=clock, cache_seconds=settings.ingress.key_cache_seconds),
+        gate=CommandGate(database=database, producer=producer, clock=clock, topic_prefix=settings.kafka.topic_prefix),
+        reader=Reader(database),
+        bell=bell,
+        metrics=metrics,
+        faults=readiness.faults,
     )
 
 

@@ -29,6 +29,7 @@ class Readiness:
         self._asking = asyncio.Lock()
         self._asked_at = float("-inf")
         self._faults: tuple[str, ...] = ()
+        self._checking: asyncio.Task[None] | None = None
 
     async def faults(self) -> tuple[str, ...]:
         """What is the matter, a sentence each; empty when all is well."""
@@ -40,13 +41,16 @@ class Readiness:
         return self._faults
 
     async def _broker(self) -> str | None:
+        """A thread cannot be called back: one that a dead broker holds up is waited for again, and no other started."""
+        if self._checking is None or self._checking.done():
+            self._checking = asyncio.create_task(asyncio.to_thread(self._check_topics))
+        done, _ = await asyncio.wait({self._checking}, timeout=PATIENCE_SECONDS)
+        if not done:
+            return f"Kafka: no answer within {PATIENCE_SECONDS:g} s"
         try:
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                await asyncio.to_thread(self._check_topics)
+            self._checking.result()
         except RoomkeeperError as error:
             return f"Kafka: {error}"
-        except TimeoutError:
-            return f"Kafka: no answer within {PATIENCE_SECONDS:g} s"
         return None
 
     async def _postgres(self) -> str | None:

@@ -1,13 +1,17 @@
 -- name: find_meeting
 -- One meeting; while its create is pending, what it will be.
-SELECT m.meeting_id, m.state, NULL::jsonb AS details, m.created_at
-FROM meetings m
-WHERE m.account_id = %(account_id)s AND m.meeting_id = %(meeting_id)s
-UNION ALL
-SELECT c.meeting_id, NULL, c.details, c.accepted_at
-FROM commands c
-WHERE c.account_id = %(account_id)s AND c.meeting_id = %(meeting_id)s
-  AND c.command = 'CreateMeeting' AND c.status = 'pending' AND c.produced_at IS NOT NULL
+SELECT *
+FROM (
+    SELECT m.meeting_id, m.state, NULL::jsonb AS details, m.created_at
+    FROM meetings m
+    WHERE m.account_id = %(account_id)s AND m.meeting_id = %(meeting_id)s
+    UNION ALL
+    SELECT c.meeting_id, NULL, c.details, c.accepted_at
+    FROM commands c
+    WHERE c.account_id = %(account_id)s AND c.meeting_id = %(meeting_id)s
+      AND c.command = 'CreateMeeting' AND c.status = 'pending' AND c.produced_at IS NOT NULL
+) AS known
+ORDER BY state IS NULL
 LIMIT 1;
 
 -- name: knows_meeting
