@@ -52,7 +52,7 @@ class Patience:
     def runs_out(self, sight: Sight) -> bool:
         """Whether the time that counts, without progress and with something to do, is over."""
         last, self._last = self._last, sight
-        if last is None or sight.progress != last.progress or not sight.to_do:
+        if last is None or sight.progress != last.progress or not (sight.to_do and last.to_do):
             self._idle_seconds = 0.0
         elif sight.reachable and last.reachable:
             self._idle_seconds += sight.at_seconds - last.at_seconds
