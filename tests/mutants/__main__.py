@@ -52,10 +52,12 @@ def main(console: Console) -> int:
         if failure is not None:
             console.print(f"{failure}\n\nthe tests fail without any fault", style="red", highlight=False, markup=False)
             return 1
+    verdicts: list[str] = []
     with ThreadPoolExecutor(max_workers=max(1, (os.cpu_count() or 2) // 2)) as pool:
-        verdicts = list(pool.map(_verdict, wanted))
-    for fault, verdict in zip(wanted, verdicts, strict=True):
-        console.print(f"{verdict:9} {fault.name}", style="green" if verdict == "caught" else "red", highlight=False)
+        for fault, verdict in zip(wanted, pool.map(_verdict, wanted), strict=True):
+            verdicts.append(verdict)
+            style = "green" if verdict == "caught" else "red"
+            console.print(f"{verdict:9} {fault.name}", style=style, highlight=False)
     caught = verdicts.count("caught")
     console.print(f"mutants: {caught} caught, {len(verdicts) - caught} not", highlight=False)
     return 0 if caught == len(verdicts) else 1
@@ -73,7 +75,18 @@ def _verdict(fault: Fault) -> str:
 
 def _failure(place: Path) -> str | None:
     """What the tests say when they fail; None when they pass."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *SUITE]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-x",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--no-header",
+        "--timeout=900",
+        *SUITE,
+    ]
     quiet = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "examples")}
     done = subprocess.run(
         command, cwd=place, env=quiet, capture_output=True, text=True, check=False, timeout=60 * MINUTES
