@@ -20,6 +20,7 @@ from runtime.topics import MEETING_EVENTS, MEETINGS_CHANGELOG
 from schemas.codec import decode, encode
 from schemas.records.meeting_events import CommandAnswer, MeetingEvent, MeetingState
 from schemas.records.tables import Revised
+from schemas.recurrence import ends_at
 
 _ENTRIES: tuple[type[MeetingState | CommandAnswer], ...] = (MeetingState, CommandAnswer)
 _REPORT = "RecordRoomOutcome"
@@ -183,6 +184,7 @@ def _meeting_row(version: _Version[MeetingState]) -> Mapping[str, Any]:
         "topic": meeting.details.topic,
         "start_at": meeting.details.start_at,
         "duration_minutes": meeting.details.duration_minutes,
+        "ends_at": ends_at(meeting.details),
         "room_status": meeting.room_status,
         "zoom_id": meeting.room.zoom_id if meeting.room else None,
         "problem_code": meeting.problem.code if meeting.problem else None,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -167,6 +167,8 @@ class RoomSettings(Section):
     )
     read_back_seconds: Seconds = Field(60.0, description="time between two read-backs of a room in doubt")
     sweep_seconds: Seconds = Field(600.0, description="time between two sweeps of a host's list")
+    drift: Literal["report", "restore", "accept"] = Field("report", description="what is done about a room that somebody changed or deleted in Zoom")
+    restores_daily: int = Field(2, ge=0, description="a room is restored at most so often a day, so that no loop uses up the host's budget")
     produce_timeout_seconds: Seconds = Field(
         10.0, description="how long an outcome waits for the broker before it is sent again"
     )

@@ -33,6 +33,12 @@ def occurrences(details: MeetingDetails) -> tuple[datetime, ...]:
     return tuple(at for at in islice(found, most) if rule.end_at is None or at <= rule.end_at)
 
 
+def ends_at(details: MeetingDetails) -> datetime:
+    """When the meeting is over by its schedule; of a series, its last meeting."""
+    dates = occurrences(details)
+    return max(dates, default=details.start_at) + timedelta(minutes=details.duration_minutes)
+
+
 def _days(rule: Recurrence, first: date) -> Iterator[date]:
     every = max(rule.repeat_interval, 1)
     match rule.type:

@@ -1,14 +1,14 @@
 -- name: upsert_meetings
 -- Meetings as their newest events left them; gives those that were not newer already.
 INSERT INTO meetings AS stored (
-    account_id, meeting_id, version, status, host, topic, start_at, duration_minutes, room_status, zoom_id, problem_code,
-    state, created_at, changed_at, generation, revision
+    account_id, meeting_id, version, status, host, topic, start_at, duration_minutes, ends_at, room_status, zoom_id,
+    problem_code, state, created_at, changed_at, generation, revision
 )
 SELECT *
 FROM unnest(
     %(account_id)s::text[], %(meeting_id)s::uuid[], %(version)s::bigint[], %(status)s::text[], %(host)s::text[],
-    %(topic)s::text[], %(start_at)s::timestamptz[], %(duration_minutes)s::integer[], %(room_status)s::text[],
-    %(zoom_id)s::text[], %(problem_code)s::text[], %(state)s::bytea[], %(created_at)s::timestamptz[],
+    %(topic)s::text[], %(start_at)s::timestamptz[], %(duration_minutes)s::integer[], %(ends_at)s::timestamptz[],
+    %(room_status)s::text[], %(zoom_id)s::text[], %(problem_code)s::text[], %(state)s::bytea[], %(created_at)s::timestamptz[],
     %(changed_at)s::timestamptz[], %(generation)s::integer[], %(revision)s::bigint[]
 )
 ON CONFLICT (account_id, meeting_id) DO UPDATE SET
@@ -18,6 +18,7 @@ ON CONFLICT (account_id, meeting_id) DO UPDATE SET
     topic = excluded.topic,
     start_at = excluded.start_at,
     duration_minutes = excluded.duration_minutes,
+    ends_at = excluded.ends_at,
     room_status = excluded.room_status,
     zoom_id = excluded.zoom_id,
     problem_code = excluded.problem_code,

@@ -137,7 +137,7 @@ RETURNING epoch;
 -- name: announced_rooms
 -- Rooms that webhooks announced under a topic since a moment and that are no meeting's: one may carry a key.
 SELECT r.zoom_id
-FROM rooms AS r
+FROM room_states AS r
 WHERE r.account_id = %(account_id)s AND r.topic = %(topic)s AND r.last_seen_event_at >= %(since_at)s
   AND NOT EXISTS (
       SELECT FROM meetings AS m WHERE m.account_id = r.account_id AND m.zoom_id = r.zoom_id
@@ -264,10 +264,26 @@ DELETE FROM swept_hosts AS s
 WHERE s.account_id = %(account_id)s AND s.host = %(host)s
   AND NOT EXISTS (
       SELECT FROM meetings AS m
-      WHERE m.account_id = s.account_id AND m.host = s.host AND m.start_at > %(now)s::timestamptz - interval '30 days'
+      WHERE m.account_id = s.account_id AND m.host = s.host AND m.ends_at > %(now)s::timestamptz - interval '30 days'
   )
   AND NOT EXISTS (SELECT FROM room_requests AS r WHERE r.account_id = s.account_id AND r.host = s.host);
 
 -- name: find_states
 -- Meetings of an account by their ids.
 SELECT state FROM meetings WHERE account_id = %(account_id)s AND meeting_id = ANY(%(meeting_ids)s::uuid[]);
+
+-- name: find_rooms_of_host
+-- Meetings of a host that are not over, whose room is known and for which nothing is pending, with what is heard of the
+-- room; those whose room is in doubt are read back anyway.
+SELECT m.state, r.shown, coalesce(r.existence, 'unknown') AS existence
+FROM meetings AS m
+LEFT JOIN rooms AS r ON r.account_id = m.account_id AND r.zoom_id = m.zoom_id
+WHERE m.account_id = %(account_id)s AND m.host = %(host)s AND m.ends_at > %(now)s
+  AND m.status = 'scheduled' AND m.room_status = 'ready'
+  AND NOT EXISTS (
+      SELECT FROM room_requests AS q
+      WHERE q.account_id = m.account_id AND q.meeting_id = m.meeting_id AND q.action <> 'remove'
+  )
+  AND NOT EXISTS (
+      SELECT FROM unsure_meetings AS u WHERE u.account_id = m.account_id AND u.meeting_id = m.meeting_id
+  );

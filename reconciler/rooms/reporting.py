@@ -18,7 +18,7 @@ from schemas.records.meeting_commands import RecordRoomOutcome, RoomFound
 from schemas.records.meeting_events import MeetingRoom, MeetingState
 from schemas.records.zoom_events import ZoomEvent
 
-OUTCOME, LATE_REPORT, READ_BACK, SWEEP, DRIFT = "outcome", "late_report", "read_back", "sweep", "drift"
+OUTCOME, LATE_REPORT, READ_BACK, SWEEP = "outcome", "late_report", "read_back", "sweep"
 
 
 class Sender(Protocol):

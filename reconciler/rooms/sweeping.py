@@ -1,5 +1,7 @@
 """Sweeping hosts' lists for rooms that carry a key, whoever made them: what is not known of them is reported.
 
+The same list shows rooms that somebody changed or deleted (`drift`).
+
 A room of a pending create is its outcome; any other is one too many. The sweep goes on for cancelled meetings too, for
 a create of long ago may still have succeeded.
 """
@@ -11,6 +13,7 @@ from datetime import timedelta
 
 import structlog
 
+from reconciler.rooms.drift import Drift
 from reconciler.rooms.reporting import Reporter
 from reconciler.rooms.zoom import RoomCalls, listed_room
 from reconciler.statements import Statements
@@ -49,6 +52,7 @@ class Sweep:
         self._settings = settings
         self._clock = clock
         self._random = random
+        self._drift = Drift(self._statements, calls=calls, reporter=reporter, settings=settings, clock=clock)
         self._log = structlog.get_logger("roomkeeper.rooms")
 
     async def run_once(self) -> int:
@@ -79,6 +83,7 @@ class Sweep:
         unknown = await self._unknown(account_id, rooms)
         for room in unknown:
             await self._reporter.tell(self._reporter.found(account_id, room))
+        drifted = await self._drift.check(account_id, host, listing)
         await self._statements.run("forget_host", account_id=account_id, host=host, now=self._clock.now())
         self._log.info(
             "rooms.swept",
@@ -87,6 +92,7 @@ class Sweep:
             rooms=len(listing.rooms),
             with_key=len(rooms),
             unknown=len(unknown),
+            drifted=drifted,
         )
         return len(unknown)
 

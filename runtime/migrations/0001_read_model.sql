@@ -41,6 +41,7 @@ CREATE TABLE meetings (
     topic           text NOT NULL,
     start_at        timestamptz NOT NULL,
     duration_minutes integer NOT NULL,
+    ends_at         timestamptz NOT NULL,               -- scheduled end, of a series that of its last meeting
     room_status     text NOT NULL,                      -- pending, ready, gone, failed, provider_unavailable, removing, removed
     zoom_id         text,
     problem_code    text,
@@ -52,7 +53,7 @@ CREATE TABLE meetings (
     PRIMARY KEY (account_id, meeting_id)
 );
 CREATE INDEX meetings_by_creation ON meetings (account_id, created_at DESC, meeting_id DESC);
-CREATE INDEX meetings_by_host ON meetings (account_id, host, start_at);
+CREATE INDEX meetings_by_host ON meetings (account_id, host, ends_at);
 CREATE INDEX meetings_by_room ON meetings (account_id, zoom_id) WHERE zoom_id IS NOT NULL;
 
 -- Epochs of claims: fencing tokens. They never repeat, not after the database is rebuilt either: they begin at the

@@ -144,7 +144,8 @@ class RecordRoomOutcome:
     issued_at: datetime
     issued_by: str
     kind: str
-    """`outcome` (under the own epoch), `late_report` (the epoch had gone), `read_back`, `sweep` or `drift`."""
+    """`outcome` (under the own epoch), `late_report` (the epoch had gone), `read_back`, `sweep`, or of somebody's change in
+    Zoom `drift_restored`, `drift_accepted` or `drift_reported`."""
     provider_key: str
     epoch: int
     """0 for reports that belong to no claim."""
@@ -160,6 +161,6 @@ class RecordRoomOutcome:
     room: RoomFound | None = None
     """The room as it is now, when it was seen."""
     differences: tuple[str, ...] = ()
-    """Names of details that Zoom shows otherwise than they were sent."""
+    """Names of details that Zoom shows otherwise than they were sent, or than they were when last seen."""
     error_code: str | None = None
     error_message: str | None = None

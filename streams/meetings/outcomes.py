@@ -2,7 +2,7 @@
 
 Five kinds of report: the *outcome* of a call under its own epoch, which ends its work; a *late report*, of a call whose
 epoch was taken over, so that what it did may have undone a later call; a *read back* of a room whose state is unsure; a
-*sweep*'s find of a room that carries a key; and *drift*, somebody's change in Zoom that is to be undone.
+*sweep*'s find of a room that carries a key; and *drift*, somebody's change in Zoom, to be undone, accepted or told.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ from streams.meetings.facts import (
 )
 from streams.meetings.planning import needs_room, plan_again, plan_details, plan_update
 
-OUTCOME, LATE_REPORT, READ_BACK, SWEEP, DRIFT = "outcome", "late_report", "read_back", "sweep", "drift"
+OUTCOME, LATE_REPORT, READ_BACK, SWEEP = "outcome", "late_report", "read_back", "sweep"
+DRIFT_RESTORED, DRIFT_ACCEPTED, DRIFT_REPORTED = "drift_restored", "drift_accepted", "drift_reported"
+DRIFTS = frozenset({DRIFT_RESTORED, DRIFT_ACCEPTED, DRIFT_REPORTED})
 GONE = "gone"
+DRIFTED = "drifted"
+"""Code of the problem that somebody changed the room in Zoom."""
 NOT_TAKEN = "not_taken"
 """Code of the problem that Zoom dropped or altered some details."""
 
@@ -54,13 +58,13 @@ def record_outcome(state: MeetingState | None, command: RecordRoomOutcome) -> De
             _found(draft, command)
         case "read_back":
             _read_back(draft, command)
-        case "drift":
+        case _:
             _drift(draft, command)
     return Decided(kind=_kind(draft.facts, command), facts=draft.facts)
 
 
 def _check(command: RecordRoomOutcome) -> None:
-    kinds = {OUTCOME, LATE_REPORT, READ_BACK, SWEEP, DRIFT}
+    kinds = {OUTCOME, LATE_REPORT, READ_BACK, SWEEP, *DRIFTS}
     actions = {CREATE, UPDATE, CANCEL, REMOVE}
     outcomes = {"done", "failed", "too_late", "dropped", GONE, PROVIDER_UNAVAILABLE}
     if command.kind == LATE_REPORT:
@@ -219,7 +223,12 @@ def _drift(draft: Draft, command: RecordRoomOutcome) -> None:
         return
     if command.outcome == GONE:
         _lose(draft, command)
-    plan_again(draft)
+    else:
+        _see(draft, command.room)
+    if command.kind == DRIFT_RESTORED:
+        plan_again(draft)
+    elif command.kind == DRIFT_REPORTED and command.outcome != GONE:
+        draft.note(DRIFTED, f"Changed in Zoom: {', '.join(command.differences)}.")
 
 
 def _as_room(found: RoomFound, *, key: str) -> MeetingRoom:

@@ -155,8 +155,8 @@ def announce(plane: Plane) -> None:
     """What a `meeting.created` webhook leaves in the rooms table, for every room."""
     for room in plane.rooms():
         plane.connection.execute(
-            "INSERT INTO rooms (account_id, zoom_id, topic, host_id, existence, last_seen_event_at, shown, entry,"
-            " generation, revision) VALUES (%s, %s, %s, %s, 'created', %s, '{}', '', 0, 0)",
+            "INSERT INTO room_states (account_id, zoom_id, topic, host_id, said, last_seen_event_at, generation, revision)"
+            " VALUES (%s, %s, %s, %s, 'created', %s, 0, 0)",
             (room.account.account_id, str(room.number), room.details.topic, room.host.host_id, plane.clock.now()),
         )
 

@@ -395,11 +395,34 @@ def test_drift_is_undone() -> None:
     caller = Caller()
     changed, deleted = ready(caller), ready(caller)
     key = f"{caller.meeting_id}:create:1"
-    changed.put(report(caller.meeting_id, key, kind="drift", zoom_id="91000000001", differences=("topic",)))
-    deleted.put(report(caller.meeting_id, key, "gone", kind="drift", zoom_id="91000000001"))
+    changed.put(report(caller.meeting_id, key, kind="drift_restored", room=room(shown="{}"), differences=("topic",)))
+    deleted.put(report(caller.meeting_id, key, "gone", kind="drift_restored", zoom_id="91000000001"))
     once = (changed.work(caller), deleted.work(caller))
-    changed.put(report(caller.meeting_id, key, kind="drift", zoom_id="91000000001", epoch=2))
+    changed.put(report(caller.meeting_id, key, kind="drift_restored", room=room(), epoch=2))
     assert (once, changed.work(caller)) == ((("update:2@91000000001",), ("create:2",)), once[0])
+
+
+@pytest.mark.parametrize(("kind", "code"), [("drift_reported", "drifted"), ("drift_accepted", None)])
+def test_drift_that_is_left(kind: str, code: str | None) -> None:
+    """The room is known as it is now, so that it is told once; nothing is written."""
+    caller = Caller()
+    table = ready(caller)
+    key = f"{caller.meeting_id}:create:1"
+    found = room(shown='{"topic":"Theirs"}')
+    table.put(report(caller.meeting_id, key, kind=kind, room=found, differences=("topic",)))
+    meeting = table.meeting(caller)
+    assert meeting.room is not None
+    assert (meeting.room.shown, table.work(caller)) == ('{"topic":"Theirs"}', ())
+    assert (meeting.problem.code if meeting.problem else None) == code
+
+
+@pytest.mark.parametrize("kind", ["drift_reported", "drift_accepted"])
+def test_deletion_that_is_left(kind: str) -> None:
+    """The meeting says that its room is gone."""
+    caller = Caller()
+    table = ready(caller)
+    table.put(report(caller.meeting_id, f"{caller.meeting_id}:create:1", "gone", kind=kind, zoom_id="91000000001"))
+    assert (table.meeting(caller).room_status, table.work(caller)) == ("gone", ())
 
 
 def test_second_room_that_zoom_will_not_delete_is_told() -> None:
