@@ -46,6 +46,7 @@ def test_scram_over_tls_is_translated() -> None:
     found = credentials(given)
     assert isinstance(found, SASLCredentials)
     assert (found.username, found.password, found.mechanism.value) == ("worker", "secret", "SCRAM-SHA-512")
+    assert found.ssl_context is not None
     assert found.ssl_context.verify_mode is ssl.CERT_REQUIRED
 
 
