@@ -41,6 +41,8 @@ class Measured:
     readable_p50_ms: float
     readable_p99_ms: float
     acknowledged_p99_ms: float
+    refused: int
+    """Answers of 503; each delivery was posted again until it was acknowledged, and its time went on."""
 
 
 def main(
@@ -96,6 +98,7 @@ async def _race(stack: Stack, *, rates: Sequence[int], seconds: float, warm_up_s
 
 async def _measure(load: Load, reader: Reader, *, rate: int, seconds: float) -> Measured:
     every = max(1, rate // _WATCHED_A_SECOND)
+    refused = load.refused
     posts = await load.run(
         rate=rate,
         seconds=seconds,
@@ -107,6 +110,7 @@ async def _measure(load: Load, reader: Reader, *, rate: int, seconds: float) -> 
         readable_p50_ms=percentile(readable, 0.50) * 1000,
         readable_p99_ms=percentile(readable, 0.99) * 1000,
         acknowledged_p99_ms=percentile(acknowledged, 0.99) * 1000,
+        refused=load.refused - refused,
     )
 
 
@@ -145,6 +149,7 @@ def _figures(results: Results) -> dict[str, Figure]:
     for rate, rounds in results.items():
         figures[f"readable_p50_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.readable_p50_ms))
         figures[f"readable_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.readable_p99_ms))
+        figures[f"refused_at_{rate}"] = sum(each.refused for each in rounds)
         figures[f"acknowledged_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.acknowledged_p99_ms))
     return figures
 
