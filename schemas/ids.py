@@ -59,6 +59,16 @@ def provider_key_for(meeting_id: MeetingId, action: str, n: int) -> ProviderKey:
     return ProviderKey(f"{meeting_id}:{action}:{n}")
 
 
+def registrant_key_for(account_id: AccountId, meeting_id: MeetingId, email: str) -> str:
+    """The person whom an e-mail address names for one meeting, however it is written."""
+    return derive("registrant", account_id, meeting_id, email.strip().casefold())
+
+
+def registrant_work_key_for(meeting_id: MeetingId, action: str, registrant_key: str, n: int) -> ProviderKey:
+    """The name of the n-th piece of work for a registrant."""
+    return ProviderKey(f"{meeting_id}:{action}:{registrant_key}.{n}")
+
+
 def meeting_id_of(provider_key: ProviderKey) -> MeetingId:
     """The meeting that a provider key belongs to."""
     return MeetingId(provider_key.partition(":")[0])

@@ -37,6 +37,14 @@ Zone = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Minutes = Annotated[int, Field(ge=1, le=1440, strict=True)]
 Agenda = Annotated[str, StringConstraints(max_length=AGENDA_CHARS, pattern=r"^[^\x00]*$")]
 
+Email = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, max_length=128, pattern=r"^[^@\s\x00]+@[^@\s\x00]+\.[^@\s\x00]+$"),
+]
+PersonName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")
+]
+
 
 class _Request(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -170,6 +178,30 @@ def apply_changes(details: MeetingDetails, changes: str) -> MeetingDetails:
         start = resolve_start(asked.start_time or details.start_local, asked.timezone or details.timezone)
         plain |= {"start_local": start.local, "timezone": start.timezone, "start_at": start.at}
     return replace(details, **plain)
+
+
+class RegistrantRequest(_Request):
+    """A person to register. The e-mail address names the person, in upper or lower case."""
+
+    email: Email
+    first_name: PersonName
+    last_name: Annotated[str, StringConstraints(max_length=64, pattern=r"^[^\x00-\x1f\x7f]*$")] = ""
+
+    def request_hash(self) -> bytes:
+        """SHA-256 over what is asked for."""
+        content = {"email": self.email.casefold(), "first_name": self.first_name, "last_name": self.last_name}
+        return _hash("AddRegistrant", content)
+
+
+class RegistrantDecision(_Request):
+    """What is to become of a registered person."""
+
+    email: Email
+    action: Literal["approve", "deny", "cancel"]
+
+    def request_hash(self) -> bytes:
+        """SHA-256 over what is asked for."""
+        return _hash("SetRegistrant", {"email": self.email.casefold(), "action": self.action})
 
 
 def cancel_hash(*, reason: str, expected_version: int | None) -> bytes:

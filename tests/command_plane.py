@@ -37,7 +37,7 @@ from schemas.records.meeting_commands import RecordRoomOutcome
 from schemas.records.meeting_events import MeetingEvent, MeetingState
 from schemas.records.zoom_events import ZoomEvent
 from simulator.model import Room
-from streams.meetings.decide import Command
+from streams.meetings.answering import AnyCommand
 from streams.meetings.fold import COMMANDS
 from tests.meeting_commands import Caller, Table
 from tests.simulated_zoom import ACCOUNT, HOST, ManualClock, SimulatedZoom, config, simulated_zoom
@@ -109,7 +109,7 @@ class Plane:
     """Of the newest worker."""
     _delivered: int = 0
 
-    def put(self, *commands: Command) -> list[MeetingEvent]:
+    def put(self, *commands: AnyCommand) -> list[MeetingEvent]:
         """Decide these commands and project what follows."""
         events = [self.table.put(command) for command in commands]
         self.project(*events)

@@ -7,21 +7,32 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from schemas.codec import decode, encode
-from schemas.ids import AccountId, MeetingId, ProviderKey, command_id_for, meeting_id_for, outcome_id_for
+from schemas.ids import (
+    AccountId,
+    MeetingId,
+    ProviderKey,
+    command_id_for,
+    meeting_id_for,
+    outcome_id_for,
+    registrant_key_for,
+)
 from schemas.records.meeting_commands import (
+    AddRegistrant,
     CancelMeeting,
     ChangeMeeting,
     CreateMeeting,
     MeetingDetails,
+    RecordRegistrantOutcome,
     RecordRoomOutcome,
     RetryRoom,
     RoomFound,
+    SetRegistrant,
 )
-from schemas.records.meeting_events import CommandAnswer, MeetingEvent, MeetingState
-from schemas.requests import ChangeRequest, MeetingRequest, cancel_hash
+from schemas.records.meeting_events import CommandAnswer, MeetingEvent, MeetingState, RegistrantState
+from schemas.requests import ChangeRequest, MeetingRequest, RegistrantDecision, RegistrantRequest, cancel_hash
 from streams.fold import Folded, Input
-from streams.meetings.decide import Command
-from streams.meetings.fold import Entry, MeetingsFold, meeting_key
+from streams.meetings.answering import AnyCommand
+from streams.meetings.fold import Entry, MeetingsFold, meeting_key, registrant_entry_key
 
 ACCOUNT = AccountId("acc0000000000000000001")
 T0 = datetime(2026, 3, 10, 10, tzinfo=UTC)
@@ -96,6 +107,20 @@ class Caller:
         """An operator's wish."""
         return RetryRoom(**self._common(None), reason="asked")
 
+    def add(self, email: str = "guest.one@example.com", key: str | None = None, **other: str) -> AddRegistrant:
+        """A person to register."""
+        asked = RegistrantRequest.model_validate({"email": email, "first_name": "Guest", "last_name": "One", **other})
+        return AddRegistrant(
+            **self._common(key), idempotency_key=key, request_hash=asked.request_hash(), **asked.model_dump()
+        )
+
+    def set(self, action: str, email: str = "guest.one@example.com", key: str | None = None) -> SetRegistrant:
+        """A decision about a person."""
+        asked = RegistrantDecision.model_validate({"email": email, "action": action})
+        return SetRegistrant(
+            **self._common(key), idempotency_key=key, request_hash=asked.request_hash(), **asked.model_dump()
+        )
+
     def _common(self, key: str | None) -> dict[str, Any]:
         self._count += 1
         return {
@@ -152,6 +177,29 @@ def report(
     )
 
 
+def registered(
+    state: RegistrantState, outcome: str = "done", *, kind: str = "outcome", epoch: int = 1, **other: Any
+) -> RecordRegistrantOutcome:
+    """A report about the oldest pending work of a registrant."""
+    work = state.pending[0]
+    key, action = other.pop("provider_key", work.provider_key), other.pop("action", work.action)
+    return RecordRegistrantOutcome(
+        command_id=outcome_id_for(kind, ProviderKey(key), epoch, outcome),
+        account_id=state.account_id,
+        meeting_id=state.meeting_id,
+        issued_at=T0 + timedelta(seconds=epoch),
+        issued_by="worker:test",
+        kind=kind,
+        provider_key=key,
+        epoch=epoch,
+        action=action,
+        outcome=outcome,
+        attempts=1,
+        email=state.email,
+        **other,
+    )
+
+
 class Table:
     """A meetings table in memory with the fold over it."""
 
@@ -162,7 +210,7 @@ class Table:
         self._fold = MeetingsFold()
         self._offset = 0
 
-    def put(self, command: Command, *, key: str | None = None) -> MeetingEvent:
+    def put(self, command: AnyCommand, *, key: str | None = None) -> MeetingEvent:
         """Fold a command; the event that answers it."""
         folded = self.fold(command, key=key)
         (output,) = folded.outputs
@@ -170,7 +218,7 @@ class Table:
         self.events.append(event)
         return event
 
-    def fold(self, command: Command, *, key: str | None = None) -> Folded[Entry]:
+    def fold(self, command: AnyCommand, *, key: str | None = None) -> Folded[Entry]:
         """Fold a command."""
         record = Input(
             topic="meeting-commands",
@@ -191,6 +239,17 @@ class Table:
         entry = self.entries[meeting_key(caller.account, caller.meeting_id)]
         assert isinstance(entry, MeetingState)
         return entry
+
+    def registrant(self, caller: Caller, email: str = "guest.one@example.com") -> RegistrantState:
+        """The person's entry."""
+        person = registrant_key_for(caller.account, caller.meeting_id, email)
+        entry = self.entries[registrant_entry_key(caller.account, caller.meeting_id, person)]
+        assert isinstance(entry, RegistrantState)
+        return entry
+
+    def registrants(self) -> tuple[RegistrantState, ...]:
+        """All people."""
+        return tuple(entry for entry in self.entries.values() if isinstance(entry, RegistrantState))
 
     def answers(self) -> tuple[CommandAnswer, ...]:
         """All answers."""

@@ -2,7 +2,7 @@
 
 What is heard of a room (webhooks, our own read-backs, the list) is compared with what the last read-back showed, never
 with what was sent, so that what Zoom would not take is no drift. A suspicion costs one read, and only what that confirms
-counts. Meetings with pending work or in doubt are left out: their calls set things right, and echoes are on the way.
+counts. Meetings with pending work or in doubt are left out: their calls set things right, echoes being on the way.
 """
 
 from __future__ import annotations

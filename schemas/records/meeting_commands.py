@@ -117,6 +117,69 @@ class RetryRoom:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AddRegistrant:
+    """A caller wants a person registered. One command for each person, also where many are added at once."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    idempotency_key: str | None
+    request_hash: bytes
+    email: str
+    """As the caller wrote it; upper and lower case name one person."""
+    first_name: str
+    last_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetRegistrant:
+    """A caller decides about a registered person."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    idempotency_key: str | None
+    request_hash: bytes
+    email: str
+    action: str
+    """`approve`, `deny` or `cancel`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordRegistrantOutcome:
+    """What became of one call for a registrant. `command_id` derives from kind, key, epoch and outcome."""
+
+    command_id: str
+    account_id: str
+    meeting_id: str
+    issued_at: datetime
+    issued_by: str
+    kind: str
+    """`outcome` (under the own epoch) or `late_report`."""
+    provider_key: str
+    epoch: int
+    action: str
+    """`register`, `approve`, `deny` or `unregister`."""
+    outcome: str
+    """`done`, `failed`, `gone`, `dropped`, `unknown` or `provider_unavailable`."""
+    attempts: int
+    email: str
+    zoom_id: str | None = None
+    """The room that the person is registered for."""
+    registrant_id: str | None = None
+    join_url: str | None = None
+    """The person's own link; None while approval is pending."""
+    status: str | None = None
+    """`approved` or `pending`, as Zoom has it after a register."""
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoomFound:
     """A room as Zoom answered it, without its secrets."""
 
@@ -144,8 +207,8 @@ class RecordRoomOutcome:
     issued_at: datetime
     issued_by: str
     kind: str
-    """`outcome` (under the own epoch), `late_report` (the epoch had gone), `read_back`, `sweep`, or of somebody's change in
-    Zoom `drift_restored`, `drift_accepted` or `drift_reported`."""
+    """`outcome` (under the own epoch), `late_report` (the epoch had gone), `read_back`, `sweep`, or of somebody's
+    change in Zoom `drift_restored`, `drift_accepted` or `drift_reported`."""
     provider_key: str
     epoch: int
     """0 for reports that belong to no claim."""

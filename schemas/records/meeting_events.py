@@ -15,7 +15,8 @@ class RoomWork:
     provider_key: str
     """`meeting:action:n`; kept over retries."""
     action: str
-    """`create`, `update`, `cancel` or `remove` (of a second room)."""
+    """`create`, `update`, `cancel` or `remove` (of a second room); of registrants `register`, `approve`, `deny` or
+    `unregister`."""
     n: int
     host: str
     """Under whom the room is or is to be, as it was asked for."""
@@ -81,6 +82,30 @@ class MeetingState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrantState:
+    """A person registered for a meeting: the entry `account|meeting_id|registrant|registrant_key`."""
+
+    account_id: str
+    meeting_id: str
+    registrant_key: str
+    """Derived from account, meeting and the e-mail address in lower case."""
+    email: str
+    first_name: str
+    last_name: str
+    status: str
+    """`registering`, `pending` (the host decides), `approved`, `denied`, `cancelled` or `failed`."""
+    created_at: datetime
+    changed_at: datetime
+    zoom_id: str | None = None
+    """The room that the person is registered for."""
+    registrant_id: str | None = None
+    join_url: str | None = None
+    problem: RoomProblem | None = None
+    last_n: int = 0
+    pending: tuple[RoomWork, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandAnswer:
     """What became of one command: the entry `account|meeting_id|command_id`, so that a repeat can be given it again."""
 
@@ -114,16 +139,20 @@ class MeetingEvent:
     kind: str
     """`created`, `changed`, `cancelled`, `retried` or `rejected`; and of outcomes `room_ready`, `room_changed`,
     `room_removed`, `room_gone`, `room_failed`, `room_unavailable`, `outcome_recorded` (the state changed otherwise)
-    or `outcome_ignored`."""
+    or `outcome_ignored`; of registrants `registrant_added`, `registrant_changed`, `registrant_unchanged` and
+    `registrant_failed`."""
     happened_at: datetime
     generation: int
     revision: int
     """Offset in `meeting-commands` of the command; readers keep the greatest (generation, revision)."""
     meeting: MeetingState | None
-    """As it is after the command; None only when a rejected command concerns no known meeting."""
+    """As it is after the command; None when a command about no known meeting was rejected, and in events of
+    registrants, which leave the meeting as it is."""
     answer: CommandAnswer | None
     provider_key: str | None = None
     epoch: int | None = None
     """Which call of the room worker this answers; the row is deleted when the epoch is its own."""
+    registrant: RegistrantState | None = None
+    """As it is after a command about it."""
     releases: bool = False
     """Whether the row of (provider_key, epoch) ends here: False for late reports and *provider unavailable*."""

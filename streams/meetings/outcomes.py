@@ -34,11 +34,6 @@ NOT_TAKEN = "not_taken"
 """Code of the problem that Zoom dropped or altered some details."""
 
 
-def releases(command: RecordRoomOutcome) -> bool:
-    """Whether the row of this call ends with it."""
-    return command.kind == OUTCOME and command.outcome != PROVIDER_UNAVAILABLE
-
-
 def record_outcome(state: MeetingState | None, command: RecordRoomOutcome) -> Decided | Rejection:
     """What a report changes, which may be nothing.
 
