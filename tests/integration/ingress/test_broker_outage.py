@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 import signal
+import tempfile
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
 
 from roomkeeper.embedded.backing import Server
 from runtime.clock import SystemClock
-from runtime.settings import Settings
-from runtime.topics import ZOOM_EVENTS
+from runtime.settings import KafkaSettings, PostgresSettings, Settings, load
+from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS
 from schemas.codec import decode
+from schemas.ids import AccountId, meeting_id_for
+from schemas.records.meeting_commands import CreateMeeting
 from schemas.records.zoom_events import ZoomEvent
 from tests.ingress import FixedClock, Receiver, new_api_key, prepared, process, records, serving
-from tests.stack import Stack
+from tests.stack import Stack, running_stack
 from tests.waiting import wait_for
 
 OUR_PATIENCE_SECONDS = 2.5
 BODY = b'{"event":"meeting.started","event_ts":1773136800000,"payload":{"object":{"id":91000000001,"uuid":"u"}}}'
+
+
+@pytest.fixture(scope="module")
+def breakable() -> Iterator[Stack]:
+    """A stack for this module alone: the same one for all its outages, since each leaves it in order."""
+    alone = load().model_copy(update={"kafka": KafkaSettings(), "postgres": PostgresSettings()})
+    with (
+        tempfile.TemporaryDirectory(prefix="roomkeeper-tests-") as folder,
+        running_stack(alone, Path(folder)) as running,
+    ):
+        yield running
 
 
 def broker_of(stack: Stack) -> Server:
@@ -30,11 +46,11 @@ def broker_of(stack: Stack) -> Server:
 
 
 def test_zc11_a_broker_that_does_not_answer_means_503_in_time_and_one_that_is_back_means_204(
-    private_stack: Stack,
+    breakable: Stack,
 ) -> None:
     """Frozen or gone, each delivery is 503 within 2.5 s; afterwards the same one is taken, and all that was is there."""
-    broker = broker_of(private_stack)
-    with private_stack.corner() as corner:
+    broker = broker_of(breakable)
+    with breakable.corner() as corner:
         settings = prepared(corner)
         with serving(settings) as url:
             receiver = Receiver(url=url, settings=settings, clock=FixedClock(at=SystemClock().now()))
@@ -63,6 +79,28 @@ def test_zc11_a_broker_that_does_not_answer_means_503_in_time_and_one_that_is_ba
     assert (ready.status_code, live.status_code) == (503, 200)
     assert (command.status_code, command.json()["code"]) == (503, "unavailable")
     assert int(command.headers["retry-after"]) >= 1
+
+
+def test_a_command_that_was_never_acknowledged_is_sent_again_when_it_is_repeated(breakable: Stack) -> None:
+    """503 while the broker is frozen, and nothing to be read; the repeat is taken, and all copies are one record."""
+    broker = broker_of(breakable)
+    with breakable.corner() as corner:
+        settings = prepared(corner)
+        headers = {"authorization": f"Bearer {new_api_key(settings)}", "idempotency-key": "cmd-0001"}
+        with serving(settings) as url:
+            broker.pause()
+            refused = _create(url, headers)
+            hidden = [httpx.get(f"{url}/v1/meetings/{_meeting_id(settings)}", headers=headers)]
+            hidden += [httpx.delete(f"{url}/v1/meetings/{_meeting_id(settings)}", headers=headers)]
+            broker.resume()
+            accepted = _create(url, headers)
+            shown = httpx.get(f"{url}/v1/meetings/{_meeting_id(settings)}", headers=headers)
+            listed = httpx.get(f"{url}/v1/meetings", headers=headers).json()["items"]
+        commands = [decode(message.value(), CreateMeeting) for message in records(settings, MEETING_COMMANDS)]
+    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+    assert [answer.status_code for answer in hidden] == [404, 404]
+    assert (accepted.status_code, shown.status_code, len(listed)) == (202, 200, 1)
+    assert len(set(commands)) == 1
 
 
 def test_zc11_what_was_acknowledged_before_a_kill_is_in_kafka(stack: Stack) -> None:
@@ -105,3 +143,13 @@ def _acknowledged(url: str, clock: FixedClock, settings: Settings, number: int) 
         return receiver.request_id if receiver.post(BODY).status_code == 204 else None
     except httpx.TransportError:
         return None
+
+
+def _create(url: str, headers: dict[str, str]) -> httpx.Response:
+    """A create."""
+    body = {"host": "h@example.com", "topic": "t", "start_time": "2027-03-20T09:00:00Z"}
+    return httpx.post(f"{url}/v1/meetings", json=body, headers=headers, timeout=40)
+
+
+def _meeting_id(settings: Settings) -> str:
+    return meeting_id_for(AccountId(settings.accounts[0].account_id), "cmd-0001")
