@@ -20,7 +20,7 @@ from runtime.settings import Settings
 from runtime.topics import MEETING_COMMANDS, MEETING_EVENTS, physical
 from schemas.codec import decode
 from schemas.records.meeting_events import MeetingEvent
-from streams.meetings.decide import Command
+from streams.meetings.answering import AnyCommand
 from streams.meetings.fold import COMMANDS
 from tests.meeting_commands import Table, report, room
 
@@ -36,7 +36,7 @@ class Decider:
     table: Table = field(default_factory=Table)
     events: list[MeetingEvent] = field(default_factory=list)
 
-    def decide(self, command: Command) -> None:
+    def decide(self, command: AnyCommand) -> None:
         """Decide and project one command, and the reports that follow."""
         event = self.table.put(command)
         self.events.append(event)
