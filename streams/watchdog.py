@@ -94,7 +94,10 @@ class Watchdog:
                 end(f"{crashed} crashed")
             sight = self._look()
             if patience.runs_out(sight):
-                end(f"no progress for {self._stall_seconds:g} s with work to do: {sight.to_do}")
+                end(
+                    f"no progress for {self._stall_seconds:g} s with work to do: {sight.to_do}; "
+                    f"the event loop turned {frozen_seconds:.0f} s ago"
+                )
             if commits.runs_out(self._look_at_commits(sight)):
                 end(f"a commit has not ended within {self._commit_timeout_seconds:g} s")
         self._bookkeeper.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
 from roomkeeper.embedded.process import LeashedProcess
 from runtime.environment import environment_for_children
@@ -26,6 +26,15 @@ START_SECONDS = 90.0
 """A worker imports much and machines stall."""
 
 
+def counting_bench(settings: Settings, folder: Path, *names: str, **partitions: int) -> Bench:
+    """A bench with its topics; sessions are as short as a broker takes, so that the dead are missed soon."""
+    quick = {"session_timeout_seconds": 6.0, "heartbeat_seconds": 1.0, "transaction_events": 500, "cache_entries": 50}
+    own = settings.model_copy(update={"streams": settings.streams.model_copy(update=quick)})
+    bench = Bench(settings=own, folder=folder, names=names or ("a",), partitions=partitions)
+    bench.create_topics()
+    return bench
+
+
 @dataclass(kw_only=True)
 class Bench:
     """One group of workers with their topics."""
@@ -37,6 +46,8 @@ class Bench:
     sent: dict[str, list[tuple[str, int, str | None]]] = field(default_factory=dict)
     """By name: key, id and what to do, of every event sent."""
     started: int = 0
+    changelog_partitions: int | None = None
+    """Where they are not those of the source."""
 
     def create_topics(self) -> None:
         """Sources, sinks, changelogs and dead letters; 4 partitions where nothing else is said."""
@@ -46,10 +57,22 @@ class Bench:
             count = self.partitions.get(name, 4)
             wanted += [NewTopic(f"{prefix}{each}-{name}", count, 1) for each in ("in", "out")]
             compact = {"cleanup.policy": "compact"}
-            wanted.append(NewTopic(f"{prefix}{app_id}-{name}-changelog", count, 1, config=compact))
+            wanted.append(
+                NewTopic(f"{prefix}{app_id}-{name}-changelog", self.changelog_partitions or count, 1, config=compact)
+            )
         admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
         for created in admin.create_topics(wanted).values():
-            created.result(timeout=30)
+            created.result(timeout=90)
+
+    def configure(self, topic: str, **configuration: str) -> None:
+        """Alter a topic's configuration; dots in a name are written as underscores."""
+        resource = ConfigResource(ResourceType.TOPIC, self.settings.kafka.topic_prefix + topic)
+        for name, value in configuration.items():
+            entry = ConfigEntry(name.replace("_", "."), value, incremental_operation=AlterConfigOpType.SET)
+            resource.add_incremental_config(entry)
+        admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
+        for altered in admin.incremental_alter_configs([resource]).values():
+            altered.result(timeout=30)
 
     def feed(self, count: int, *, name: str = "a", keys: int = 200, do: Mapping[str, Any] | None = None) -> None:
         """Send so many more events, spread over the keys."""
@@ -66,17 +89,18 @@ class Bench:
         assert producer.flush(60) == 0
 
     @contextmanager
-    def worker(self, disk: str = "one", **streams: Any) -> Iterator[Worker]:
-        """A worker process while the context lasts, on the state folder called `disk`."""
+    def worker(self, disk: str = "one", *, fault: str | None = None, **streams: Any) -> Iterator[Worker]:
+        """A worker process while the context lasts, on the state folder called `disk`, and a member of that name."""
         self.started += 1
-        values = {**self.settings.streams.model_dump(), "data_dir": self.folder / disk, **streams}
+        own = {"data_dir": self.folder / disk, "instance_id": disk}
+        values = {**self.settings.streams.model_dump(), **own, **streams}
         settings = self.settings.model_copy(
             update={"streams": StreamsSettings.model_validate(values), "log": LogSettings(format="json")}
         )
         log = self.folder / f"worker-{self.started}.log"
         with log.open("wb") as output:
             process = LeashedProcess(
-                [sys.executable, "-m", "tests.streams.worker", *self.names],
+                [sys.executable, "-m", "tests.streams.worker", *self.names, *(["--fault", fault] if fault else [])],
                 output=output,
                 env=environment_for_children(settings),
                 cwd=ROOT,

@@ -1,29 +1,82 @@
-"""A real worker process with counting folds: `python -m tests.streams.worker a b`, with settings in the environment."""
+"""A real worker process with counting folds: `python -m tests.streams.worker a b`, with settings in the environment.
+
+`--fault` breaks it from inside, in a way that cannot be caused from outside.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Literal, cast, get_args
+
+from faust.types import TP
 
 from roomkeeper.cli import exit_code
 from runtime import logs
 from runtime.clock import SystemClock
 from runtime.settings import load
-from schemas.errors import RoomkeeperError
-from streams.runner import run
+from schemas.errors import RoomkeeperError, Unavailable
+from streams import runner
+from streams.engine.app import App
+from streams.engine.batch import Batch
+from streams.engine.lanes import Lanes
+from streams.engine.producer import TransactionalProducer
+from streams.engine.transport import Consumer
 from tests.streams.counting import CountingFold
+
+Fault = Literal["deaf", "hung-commit", "hung-stop", "crashed-consumer"]
+"""No batch reaches a lane · a commit never returns · a stop never ends · the consumer's thread crashes once it runs."""
 
 
 def main() -> int:
     """Run until told to stop; the exit code."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--fault", choices=get_args(Fault))
+    given = parser.parse_args()
     settings = load()
     clock = SystemClock()
     logs.configure(settings.log, role="streams", clock=clock)
+    if given.fault is not None:
+        broken, method, replacement = _FAULTS[given.fault]
+        setattr(broken, method, replacement)
+    folds = [CountingFold(name) for name in given.names]
     try:
-        return asyncio.run(run(settings, [CountingFold(name) for name in sys.argv[1:]], clock=clock))
+        return asyncio.run(runner.run(settings, folds, clock=clock))
     except RoomkeeperError as error:
         sys.stderr.write(f"{error}\n")
         return exit_code(error)
+
+
+def _put_nowhere(_lanes: Lanes, _batch: Batch) -> None:
+    """The batch is lost, as when Faust's streams stop silently."""
+
+
+def _never(_producer: TransactionalProducer, *_: object) -> None:
+    threading.Event().wait()
+
+
+async def _for_ever(_app: App) -> None:
+    await asyncio.Event().wait()
+
+
+_begin = App.begin
+
+
+async def _begin_and_crash(app: App, sources: set[TP]) -> None:
+    await _begin(app, sources)
+    cast("Consumer", app.consumer)._thread._crash(Unavailable("the thread of the consumer has crashed"))
+
+
+_FAULTS: Mapping[Fault, tuple[type, str, Callable[..., object]]] = {
+    "deaf": (Lanes, "put", _put_nowhere),
+    "hung-commit": (TransactionalProducer, "commit", _never),
+    "hung-stop": (App, "stop", _for_ever),
+    "crashed-consumer": (App, "begin", _begin_and_crash),
+}
 
 
 if __name__ == "__main__":
