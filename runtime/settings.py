@@ -1,6 +1,6 @@
 """Every setting, whole and validated: environment variables with the prefix `ROOMKEEPER_` and `__` between levels.
 
-`load()` is the only reader of the environment. A bad value raises `Misconfigured` with one line that names the variable.
+`load()` is the only reader of the environment. A bad value raises `Misconfigured` with one line naming the variable.
 """
 
 from __future__ import annotations
@@ -167,8 +167,12 @@ class RoomSettings(Section):
     )
     read_back_seconds: Seconds = Field(60.0, description="time between two read-backs of a room in doubt")
     sweep_seconds: Seconds = Field(600.0, description="time between two sweeps of a host's list")
-    drift: Literal["report", "restore", "accept"] = Field("report", description="what is done about a room that somebody changed or deleted in Zoom")
-    restores_daily: int = Field(2, ge=0, description="a room is restored at most so often a day, so that no loop uses up the host's budget")
+    drift: Literal["report", "restore", "accept"] = Field(
+        "report", description="what is done about a room that somebody changed or deleted in Zoom"
+    )
+    restores_daily: int = Field(
+        2, ge=0, description="a room is restored at most so often a day, so that no loop uses up the host's budget"
+    )
     produce_timeout_seconds: Seconds = Field(
         10.0, description="how long an outcome waits for the broker before it is sent again"
     )
