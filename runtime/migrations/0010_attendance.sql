@@ -224,15 +224,18 @@ stay AS MATERIALIZED (
 told AS MATERIALIZED (
     SELECT rank, value, joined, max(until) AS until FROM stay WHERE is_report GROUP BY rank, value, joined
 ),
+closing AS (
+    SELECT s.user_id, s.joined, max(t.until) AS until
+    FROM stay AS s JOIN told AS t ON t.rank = s.rank AND t.value = s.value
+    WHERE NOT s.is_report AND s.until IS NULL AND t.until IS NOT NULL
+      AND shows_stay(s.joined, s.until, t.joined, t.until)
+    GROUP BY s.user_id, s.joined
+),
 whole AS MATERIALIZED (
     SELECT s.rank, s.value, s.joined, s.breakout_room, s.reported,
-           coalesce(s.until, (
-               SELECT greatest(s.joined, max(t.until)) FROM told AS t
-               WHERE t.rank = s.rank AND t.value = s.value AND t.until IS NOT NULL
-                 AND shows_stay(s.joined, s.until, t.joined, t.until)
-               HAVING count(*) > 0
-           )) AS until
-    FROM stay AS s WHERE NOT s.is_report
+           coalesce(s.until, CASE WHEN c.until IS NOT NULL THEN greatest(s.joined, c.until) END) AS until
+    FROM stay AS s LEFT JOIN closing AS c ON c.user_id = s.user_id AND c.joined = s.joined AND s.until IS NULL
+    WHERE NOT s.is_report
     UNION ALL
     SELECT t.rank, t.value, t.joined, '', true, t.until
     FROM told AS t
