@@ -178,6 +178,7 @@ def test_a_fact_without_a_time_sorts_before_all() -> None:
             ],
             5,
         ),
+        ([body("meeting.alert", 8, issues=["x"], start_time=iso(2)), body("meeting.ended", 9, start_time=iso(5))], 5),
         ([body("meeting.ended", 9, start_time=iso(5)), body("meeting.started", 6, start_time=iso(6))], 6),
         ([body("meeting.started", 7, start_time=iso(7)), body("meeting.started", 6, start_time=iso(6))], 6),
         ([body("meeting.started", 7, start_time="")], 7),
