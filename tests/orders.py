@@ -10,11 +10,11 @@ from typing import TypeVar
 T = TypeVar("T")
 
 FEW = 5
-SHUFFLES = 60
+SHUFFLES = 40
 
 
 def orders(events: Sequence[T]) -> Iterator[list[T]]:
-    """Every order of a few events, or sixty of many; each once as it is, once with every event repeated."""
+    """Every order of a few events, or forty of many; each once as it is, once with every event repeated."""
     for order in permutations(events) if len(events) <= FEW else _shuffles(events):
         yield list(order)
         yield [event for each in order for event in (each, each)]

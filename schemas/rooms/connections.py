@@ -20,6 +20,19 @@ IDENTIFIERS = ("registrant_id", "user", "customer_key", "email")
 """What names a person, the strongest first."""
 
 
+_LINKS = ("parent_user_id", "bind_user_id")
+_SHOWN = (
+    "name",
+    "email",
+    "phone_number",
+    "role",
+    "leave_reason",
+    "participant_uuid",
+    "registrant_id",
+    "customer_key",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """One connection of one run, times in milliseconds since the epoch."""
@@ -47,35 +60,26 @@ def read_connection(entry: Entry) -> Connection:
     is_report = entry.identity.kind == "report"
     uuid, *rest = entry.identity.parts
     found = _reported(entry) if is_report else paired(entry.points)
-    maxima = entry.maxima
+    texts = entry.texts()
     return Connection(
         uuid=uuid,
         user_id="|".join(rest),
         is_report=is_report,
-        name=entry.text("name"),
-        identifiers=_identifiers(entry),
-        links=tuple(link for link in (entry.text("parent_user_id"), entry.text("bind_user_id")) if link),
+        name=texts.get("name", ""),
+        identifiers=_identifiers(texts),
+        links=tuple(texts[link] for link in _LINKS if link in texts),
         stays=tuple(found.stays),
         in_lobby=found.in_lobby,
         orphan_leaves=tuple(found.orphan_leaves),
         run_started_at=entry.value("run_started_at"),
-        witnessed="started" in maxima,
+        witnessed="started" in entry.maxima,
     )
 
 
 def shown_connection(entry: Entry) -> dict[str, Any]:
     """A connection's own fields, as the read API shows them."""
-    fields = (
-        "name",
-        "email",
-        "phone_number",
-        "role",
-        "leave_reason",
-        "participant_uuid",
-        "registrant_id",
-        "customer_key",
-    )
-    shown: dict[str, Any] = {field: entry.text(field) for field in fields if entry.text(field)}
+    texts = entry.texts()
+    shown: dict[str, Any] = {field: texts[field] for field in _SHOWN if field in texts}
     if "time_assumed" in entry.maxima:
         shown["time_assumed"] = True
     return shown
@@ -90,8 +94,9 @@ def _reported(entry: Entry) -> Paired:
     )
 
 
-def _identifiers(entry: Entry) -> dict[str, str]:
-    found = {name: entry.text(name) for name in IDENTIFIERS}
-    email = found["email"].strip().lower()
-    found["email"] = email if "@" in email and not _MASKED.search(email) else ""
-    return {name: value for name, value in found.items() if value}
+def _identifiers(texts: Mapping[str, str]) -> dict[str, str]:
+    found = {name: texts[name] for name in IDENTIFIERS if name in texts}
+    email = found.pop("email", "").strip().lower()
+    if "@" in email and not _MASKED.search(email):
+        found["email"] = email
+    return found

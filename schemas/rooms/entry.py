@@ -135,6 +135,10 @@ class Entry:
         register = self.registers.get(field)
         return None if register is None else register[1]
 
+    def texts(self) -> dict[str, str]:
+        """The registers that hold a text which is not blank."""
+        return {name: value for name, (_, value) in self.registers.items() if isinstance(value, str) and value}
+
     def text(self, field: str) -> str:
         """The value of a register as text; blank where it is absent or no text."""
         value = self.value(field)

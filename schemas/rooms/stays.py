@@ -73,6 +73,8 @@ def rows(points: Iterable[Point]) -> dict[int, int | None]:
 
 def with_rows(stays: Sequence[Stay], told: Mapping[int, int | None]) -> list[Stay]:
     """These stays with what a report tells of them, oldest first."""
+    if not told:
+        return sorted(stays, key=_order)
     ends = [
         max((left for joined, left in told.items() if left and shows(stay, joined, left)), default=None)
         for stay in stays

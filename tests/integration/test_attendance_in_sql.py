@@ -23,7 +23,7 @@ PROJECTION = RoomsProjection()
 NOW = HORIZON + 20
 NOWHERE = Consumed(topic="room-events", partition=0, offset=0, timestamp_ms=0, key=None, value=None)
 many = settings(
-    max_examples=120,
+    max_examples=60,
     deadline=None,
     # The database is the test's, and every example empties it first.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

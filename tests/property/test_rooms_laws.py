@@ -18,7 +18,7 @@ from streams.rooms.lattice import EXPIRED, GONE, POINTS_KEPT, join, newest
 from tests.chaos import histories
 from tests.rooms import ACCOUNT, FOLD, M, Rooms, body, heard, record
 
-many = settings(max_examples=150, deadline=None)
+many = settings(max_examples=80, deadline=None)
 
 CLOCKS = st.sampled_from(["1-------------1a", "117961361110001a", "117961361110001b", "017961361120001a"])
 VALUES = st.one_of(
