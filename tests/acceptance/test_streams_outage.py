@@ -1,0 +1,53 @@
+"""The broker goes away under a worker and comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roomkeeper.embedded.backing import Server
+from tests.stack import Stack
+from tests.streams.bench import counting_bench
+from tests.waiting import wait_for
+
+SESSION_PASSED = "Heartbeat session expired - marking coordinator dead"
+"""What aiokafka says once it has heard nothing for a whole session; the long outages are part of `make chaos`."""
+
+
+def test_a_broker_that_freezes(private_stack: Stack, tmp_path: Path) -> None:
+    """Frozen for longer than a session: the worker holds, is assigned its partitions again, and loses nothing."""
+    bench = counting_bench(private_stack.settings, tmp_path, a=2)
+    bench.feed(3_000)
+    with bench.worker() as worker:
+        worker.wait_until_ready()
+        broker_of(private_stack).pause()
+        wait_for(lambda: SESSION_PASSED in worker.log.read_text(), what="the session has passed")
+        broker_of(private_stack).resume()
+        bench.feed(500)
+        bench.wait_until_done(worker)
+    bench.judge()
+
+
+def test_a_broker_that_dies(private_stack: Stack, tmp_path: Path) -> None:
+    """Killed and started again under load: the worker goes on, or ends with a reason and its successor does."""
+    bench = counting_bench(private_stack.settings, tmp_path, a=2)
+    bench.feed(6_000)
+    with bench.worker() as worker:
+        worker.wait_until_ready()
+        wait_for(lambda: 0 < (bench.lag() or 0) < 6_000, what="under way")
+        broker_of(private_stack).kill()
+        broker_of(private_stack).start()
+        wait_for(lambda: bench.lag() == 0 or worker.process.exit_code() is not None, what="done or ended")
+        if worker.process.exit_code() is not None:
+            assert worker.said("streams.ends") or worker.said("watchdog.ends"), worker.log.read_text()
+    bench.feed(200)
+    with bench.worker() as worker:
+        worker.wait_until_ready()
+        bench.wait_until_done(worker)
+    bench.judge()
+
+
+def broker_of(stack: Stack) -> Server:
+    """The broker, which is this test's own."""
+    broker = stack.backing.broker
+    assert broker is not None
+    return broker
