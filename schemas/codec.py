@@ -1,4 +1,4 @@
-"""Bytes to records and back: Avro single-object encoding (C3 01, the schema's CRC-64-AVRO fingerprint, the binary body).
+"""Bytes to records and back: Avro single-object encoding (C3 01, the schema's CRC-64-AVRO fingerprint, the body).
 
 Nothing else need run to read a record: every schema ever used lies in `schemas/avsc`, one file per record and version,
 and the greatest version is today's. Whatever is wrong with the bytes, `decode` raises one `DecodeError`.
@@ -108,7 +108,9 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
         raise DecodeError(f"holds a {writer.record} where {names} belongs")
     reader = today[writer.record]
     flat = _flat(wanted) if writer is reader else None
-    found: R = from_avro(wanted, resolve(value, writer=writer, reader=reader)) if flat is None else _read_flat(value, flat)
+    found: R = (
+        _read_flat(value, flat) if flat is not None else from_avro(wanted, resolve(value, writer=writer, reader=reader))
+    )
     return found
 
 

@@ -30,7 +30,7 @@ Headers = Sequence[tuple[str, bytes | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Coordinates of the record that failed; a body that came over HTTP was never one, and has partition and offset -1."""
+    """Coordinates of the record that failed; a body that came over HTTP has partition and offset -1."""
 
     topic: str
     partition: int
@@ -117,7 +117,7 @@ def parse_dead_letter(headers: Headers) -> DeadLetterHeaders:
 
 
 def letter_id_of(headers: DeadLetterHeaders) -> str:
-    """Names the message through all its returns: a UUID of where it first failed, and of when where it was no record."""
+    """Names the message through all its returns: a UUID of where it first failed, or of when if it was no record."""
     first = headers.first
     origin = first.origin
     moment = "" if origin.offset >= 0 else first.failed_at.isoformat()

@@ -1,4 +1,4 @@
-"""What follows from what was heard: the records of `room-events`, keyed by the meeting number, and the entries of the rooms table."""
+"""What follows from what was heard: the records of `room-events`, and the entries of the rooms table."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from datetime import datetime
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoomEntry:
-    """One entry of the rooms table: an element of the join-semilattice. It holds no status and no count; those are computed when read.
+    """One entry of the rooms table: an element of the join-semilattice.
 
-    The three JSON texts are canonical (keys sorted, no spaces), so that equal states are equal bytes. `schemas.rooms.entry`
-    is their reader and writer.
+    It holds no status and no count; those are computed when read. The three JSON texts are canonical (keys sorted, no
+    spaces), so that equal states are equal bytes. `schemas.rooms.entry` is their reader and writer.
     """
 
     account_id: str
