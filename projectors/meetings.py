@@ -1,4 +1,4 @@
-"""The projection of `meeting-events`: meetings, their pending room work, and what became of commands.
+"""The projection of `meeting-events`: meetings, registrants, their pending room work, and what became of commands.
 
 Guarantees: a meeting's row, its room requests and the answers to its commands change together. Work appears if and only
 if the meeting wants it, and a row of work is deleted only when its last claim was answered, or when nobody has called
@@ -18,12 +18,16 @@ from projectors.projection import Consumed, Decoded
 from runtime.queries import queries
 from runtime.topics import MEETING_EVENTS, MEETINGS_CHANGELOG
 from schemas.codec import decode, encode
-from schemas.records.meeting_events import CommandAnswer, MeetingEvent, MeetingState
+from schemas.records.meeting_events import CommandAnswer, MeetingEvent, MeetingState, RegistrantState, RoomWork
 from schemas.records.tables import Revised
 from schemas.recurrence import ends_at
 
-_ENTRIES: tuple[type[MeetingState | CommandAnswer], ...] = (MeetingState, CommandAnswer)
-_REPORT = "RecordRoomOutcome"
+_ENTRIES: tuple[type[MeetingState | CommandAnswer | RegistrantState], ...] = (
+    MeetingState,
+    CommandAnswer,
+    RegistrantState,
+)
+_REPORTS = frozenset({"RecordRoomOutcome", "RecordRegistrantOutcome"})
 _CONFLICT = "idempotency_conflict"
 
 V = TypeVar("V")
@@ -64,6 +68,13 @@ class MeetingsProjection:
         )
         if meetings:
             _write_meetings(cursor, meetings, retried=False)
+        people = _newest(
+            (_key_of_registrant(event.registrant), _version(event, event.registrant))
+            for event in events
+            if event.registrant
+        )
+        if people:
+            _write_registrants(cursor, people, retried=False)
         named = {event.meeting_id for event in events}
         cursor.execute(queries("projectors")["notify_meetings"], {"meeting_id": sorted(named)})
 
@@ -76,17 +87,22 @@ class MeetingsProjection:
         cursor.execute(queries("projectors")["renew_epochs"])
         meetings: list[tuple[Key, _Version[MeetingState]]] = []
         answers: list[tuple[Key, _Version[CommandAnswer]]] = []
+        people: list[tuple[Key, _Version[RegistrantState]]] = []
         for each in batch:
             entry = decode(each.record.entry, *_ENTRIES)
             revision = (each.record.generation, each.record.revision)
             if isinstance(entry, MeetingState):
                 meetings.append(((entry.account_id, entry.meeting_id), _Version(revision=revision, value=entry)))
+            elif isinstance(entry, RegistrantState):
+                people.append((_key_of_registrant(entry), _Version(revision=revision, value=entry)))
             elif _is_callers(entry):
                 answers.append((_key_of_answer(entry), _Version(revision=revision, value=entry)))
         _answer(cursor, _newest(answers))
         if meetings:
             written = _write_meetings(cursor, _newest(meetings), retried=True)
             cursor.execute(queries("projectors")["doubt_meetings"], _columns(written, ("account_id", "meeting_id")))
+        if people:
+            _write_registrants(cursor, _newest(people), retried=True)
 
 
 def _write_meetings(
@@ -96,18 +112,36 @@ def _write_meetings(
     rows = [_meeting_row(meetings[key]) for key in sorted(meetings)]
     cursor.execute(queries("projectors")["upsert_meetings"], _columns(rows, tuple(rows[0])))
     written = [{name: str(value) for name, value in row.items()} for row in cursor.fetchall()]
-    work = [row for each in written for row in _work_rows(meetings[each["account_id"], each["meeting_id"]].value)]
+    work = [row for each in written for row in _room_work(meetings[each["account_id"], each["meeting_id"]].value)]
+    if work:
+        cursor.execute(queries("projectors")["note_hosts"], _columns(work, ("account_id", "host")))
+    _write_work(cursor, [{**each, "lane": ""} for each in written], work, retried=retried)
+    return written
+
+
+def _write_registrants(cursor: Cursor[Any], people: Mapping[Key, _Version[RegistrantState]], *, retried: bool) -> None:
+    """Write registrants and their work."""
+    rows = [_registrant_row(people[key]) for key in sorted(people)]
+    cursor.execute(queries("projectors")["upsert_registrants"], _columns(rows, tuple(rows[0])))
+    written = [{name: str(value) for name, value in row.items()} for row in cursor.fetchall()]
+    owners = [{**each, "lane": each["registrant_key"]} for each in written]
+    work = [
+        row for each in written for row in _registrant_work(people[each["account_id"], each["registrant_key"]].value)
+    ]
+    _write_work(cursor, owners, work, retried=retried)
+
+
+def _write_work(
+    cursor: Cursor[Any], owners: Sequence[Mapping[str, str]], work: Sequence[Mapping[str, Any]], *, retried: bool
+) -> None:
+    """Rows for the pending work of these owners, in place of those that are no longer wanted."""
     pending = _columns(work, _WORK)
     discarded = {"pending_account": pending["account_id"], "pending_key": pending["provider_key"]}
-    cursor.execute(
-        queries("projectors")["discard_requests"], _columns(written, ("account_id", "meeting_id")) | discarded
-    )
+    named = _columns(owners, ("account_id", "meeting_id", "lane"))
+    cursor.execute(queries("projectors")["discard_requests"], named | discarded)
     if work:
-        hosts = {name: pending[name] for name in ("account_id", "host")}
-        cursor.execute(queries("projectors")["note_hosts"], hosts)
         cursor.execute(queries("projectors")["upsert_requests"], pending | {"retried": retried})
         cursor.execute(queries("projectors")["notify_requests"])
-    return written
 
 
 def _release(cursor: Cursor[Any], events: Iterable[MeetingEvent]) -> None:
@@ -136,7 +170,11 @@ def _answers(events: Iterable[MeetingEvent]) -> Iterable[tuple[CommandAnswer, _V
 
 def _is_callers(answer: CommandAnswer) -> bool:
     """Whether it is a caller's own. A conflict is told to whoever caused it, and leaves the first answer as it is."""
-    return answer.command != _REPORT and answer.code != _CONFLICT
+    return answer.command not in _REPORTS and answer.code != _CONFLICT
+
+
+def _key_of_registrant(registrant: RegistrantState) -> Key:
+    return registrant.account_id, registrant.registrant_key
 
 
 def _key_of_answer(answer: CommandAnswer) -> Key:
@@ -156,21 +194,32 @@ def _newest(versions: Iterable[tuple[Key, _Version[V]]]) -> dict[Key, _Version[V
     return newest
 
 
-_WORK = ("account_id", "meeting_id", "provider_key", "action", "n", "host", "zoom_id", "added_at")
+_WORK = ("account_id", "meeting_id", "provider_key", "action", "lane", "n", "host", "zoom_id", "added_at")
 
 
-def _work_rows(meeting: MeetingState) -> Iterable[Mapping[str, Any]]:
+def _room_work(meeting: MeetingState) -> Iterable[Mapping[str, Any]]:
+    """Work on the meeting's room is one lane; each second room has a lane of its own."""
     for work in meeting.pending:
-        yield {
-            "account_id": meeting.account_id,
-            "meeting_id": meeting.meeting_id,
-            "provider_key": work.provider_key,
-            "action": work.action,
-            "n": work.n,
-            "host": work.host,
-            "zoom_id": work.zoom_id,
-            "added_at": work.added_at,
-        }
+        yield _work_row(meeting, work, lane=work.zoom_id or "" if work.action == "remove" else "")
+
+
+def _registrant_work(registrant: RegistrantState) -> Iterable[Mapping[str, Any]]:
+    for work in registrant.pending:
+        yield _work_row(registrant, work, lane=registrant.registrant_key)
+
+
+def _work_row(owner: MeetingState | RegistrantState, work: RoomWork, *, lane: str) -> Mapping[str, Any]:
+    return {
+        "account_id": owner.account_id,
+        "meeting_id": owner.meeting_id,
+        "provider_key": work.provider_key,
+        "action": work.action,
+        "lane": lane,
+        "n": work.n,
+        "host": work.host,
+        "zoom_id": work.zoom_id,
+        "added_at": work.added_at,
+    }
 
 
 def _meeting_row(version: _Version[MeetingState]) -> Mapping[str, Any]:
@@ -191,6 +240,24 @@ def _meeting_row(version: _Version[MeetingState]) -> Mapping[str, Any]:
         "state": encode(meeting),
         "created_at": meeting.created_at,
         "changed_at": meeting.changed_at,
+        "generation": version.revision[0],
+        "revision": version.revision[1],
+    }
+
+
+def _registrant_row(version: _Version[RegistrantState]) -> Mapping[str, Any]:
+    registrant = version.value
+    return {
+        "account_id": registrant.account_id,
+        "meeting_id": registrant.meeting_id,
+        "registrant_key": registrant.registrant_key,
+        "email": registrant.email,
+        "status": registrant.status,
+        "zoom_id": registrant.zoom_id,
+        "registrant_id": registrant.registrant_id,
+        "problem_code": registrant.problem.code if registrant.problem else None,
+        "state": encode(registrant),
+        "created_at": registrant.created_at,
         "generation": version.revision[0],
         "revision": version.revision[1],
     }

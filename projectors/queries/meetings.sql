@@ -44,11 +44,38 @@ DELETE FROM room_requests AS r
 USING unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[]) AS e (account_id, provider_key, epoch)
 WHERE r.account_id = e.account_id AND r.provider_key = e.provider_key AND r.epoch = e.epoch;
 
+-- name: upsert_registrants
+-- Registrants as their newest events left them; gives those that were not newer already.
+INSERT INTO registrants AS stored (
+    account_id, meeting_id, registrant_key, email, status, zoom_id, registrant_id, problem_code, state, created_at,
+    generation, revision
+)
+SELECT *
+FROM unnest(
+    %(account_id)s::text[], %(meeting_id)s::uuid[], %(registrant_key)s::uuid[], %(email)s::text[], %(status)s::text[],
+    %(zoom_id)s::text[], %(registrant_id)s::text[], %(problem_code)s::text[], %(state)s::bytea[],
+    %(created_at)s::timestamptz[], %(generation)s::integer[], %(revision)s::bigint[]
+)
+ON CONFLICT (account_id, meeting_id, registrant_key) DO UPDATE SET
+    email = excluded.email,
+    status = excluded.status,
+    zoom_id = excluded.zoom_id,
+    registrant_id = excluded.registrant_id,
+    problem_code = excluded.problem_code,
+    state = excluded.state,
+    created_at = excluded.created_at,
+    generation = excluded.generation,
+    revision = excluded.revision
+WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.revision)
+RETURNING account_id, meeting_id, registrant_key;
+
 -- name: discard_requests
--- Rows of these meetings that are no longer pending and for which nobody has called; a started row sees its end.
+-- Rows of these meetings (lane ''), or of these registrants, that are no longer pending and for which nobody has called;
+-- a started row sees its end.
 DELETE FROM room_requests AS r
-USING unnest(%(account_id)s::text[], %(meeting_id)s::uuid[]) AS m (account_id, meeting_id)
+USING unnest(%(account_id)s::text[], %(meeting_id)s::uuid[], %(lane)s::text[]) AS m (account_id, meeting_id, lane)
 WHERE r.account_id = m.account_id AND r.meeting_id = m.meeting_id
+  AND CASE WHEN m.lane = '' THEN r.action IN ('create', 'update', 'cancel', 'remove') ELSE r.lane = m.lane END
   AND r.started_at IS NULL AND NOT r.retried
   AND NOT EXISTS (
       SELECT FROM unnest(%(pending_account)s::text[], %(pending_key)s::text[]) AS p (account_id, provider_key)
@@ -58,13 +85,13 @@ WHERE r.account_id = m.account_id AND r.meeting_id = m.meeting_id
 -- name: upsert_requests
 -- Rows for pending work; of one that is there only its room may become known. Those that a rebuild makes are retried.
 INSERT INTO room_requests AS stored (
-    account_id, meeting_id, provider_key, action, n, host, zoom_id, added_at, due_at, retried
+    account_id, meeting_id, provider_key, action, lane, n, host, zoom_id, added_at, due_at, retried
 )
 SELECT w.*, least(w.added_at, clock_timestamp()), %(retried)s
 FROM unnest(
-    %(account_id)s::text[], %(meeting_id)s::uuid[], %(provider_key)s::text[], %(action)s::text[], %(n)s::bigint[],
-    %(host)s::text[], %(zoom_id)s::text[], %(added_at)s::timestamptz[]
-) AS w (account_id, meeting_id, provider_key, action, n, host, zoom_id, added_at)
+    %(account_id)s::text[], %(meeting_id)s::uuid[], %(provider_key)s::text[], %(action)s::text[], %(lane)s::text[],
+    %(n)s::bigint[], %(host)s::text[], %(zoom_id)s::text[], %(added_at)s::timestamptz[]
+) AS w (account_id, meeting_id, provider_key, action, lane, n, host, zoom_id, added_at)
 ON CONFLICT (account_id, provider_key) DO UPDATE SET zoom_id = excluded.zoom_id
 WHERE stored.zoom_id IS DISTINCT FROM excluded.zoom_id;
 

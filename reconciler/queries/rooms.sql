@@ -1,7 +1,7 @@
 -- name: claim_requests
 -- Takes due rows under a lease with a fresh epoch: accounts by turns, the oldest of each first, none while an earlier row
--- of its meeting exists. Removals of second rooms neither wait nor hold others up. A row whose lease ran out in the middle
--- of a call is of unknown outcome from now on; one that was settled and is still here counts as retried.
+-- of its meeting and lane exists. A row whose lease ran out in the middle of a call is of unknown outcome from now on; one
+-- that was settled and is still here counts as retried.
 WITH candidates AS (
     SELECT c.account_id, c.provider_key, c.due_at,
            row_number() OVER (PARTITION BY c.account_id ORDER BY c.due_at) AS turn
@@ -10,10 +10,15 @@ WITH candidates AS (
         SELECT r.account_id, r.provider_key, r.due_at
         FROM room_requests AS r
         WHERE r.account_id = a.account_id AND r.due_at <= %(now)s
-          AND (r.action = 'remove' OR NOT EXISTS (
+          AND NOT EXISTS (
               SELECT FROM room_requests AS earlier
               WHERE earlier.account_id = r.account_id AND earlier.meeting_id = r.meeting_id
-                AND earlier.n < r.n AND earlier.action <> 'remove'
+                AND earlier.lane = r.lane AND earlier.n < r.n
+          )
+          AND (r.action NOT IN ('register', 'approve', 'deny', 'unregister') OR NOT EXISTS (
+              SELECT FROM room_requests AS needed  -- a registrant needs the room
+              WHERE needed.account_id = r.account_id AND needed.meeting_id = r.meeting_id
+                AND needed.lane = '' AND needed.action IN ('create', 'cancel')
           ))
           AND NOT EXISTS (
               SELECT FROM parked AS p
@@ -57,12 +62,14 @@ doubted AS (
     INSERT INTO unsure_meetings AS stored (account_id, meeting_id, since_at, until_at, due_at)
     SELECT DISTINCT c.account_id, c.meeting_id, %(now)s::timestamptz, %(unsure_until)s::timestamptz, %(now)s::timestamptz
     FROM claimed AS c
-    WHERE c.started_at IS NOT NULL OR c.retried
+    WHERE (c.started_at IS NOT NULL OR c.retried) AND c.action IN ('create', 'update', 'cancel', 'remove')
     ON CONFLICT (account_id, meeting_id) DO UPDATE SET until_at = greatest(stored.until_at, excluded.until_at)
 )
-SELECT c.*, m.state
+SELECT c.*, m.state, g.state AS registrant_state
 FROM claimed AS c
 JOIN meetings AS m USING (account_id, meeting_id)
+LEFT JOIN registrants AS g
+    ON g.account_id = c.account_id AND g.meeting_id = c.meeting_id AND g.registrant_key::text = c.lane
 ORDER BY c.n;
 
 -- name: claim_unavailable
@@ -81,7 +88,10 @@ UPDATE room_requests AS r SET
     epoch = nextval('room_request_epochs'), leased_by = %(worker)s, due_at = %(lease_end)s
 FROM due
 WHERE r.account_id = due.account_id AND r.provider_key = due.provider_key
-RETURNING r.*, ''::bytea AS state;
+RETURNING r.*, (
+    SELECT g.email FROM registrants AS g
+    WHERE g.account_id = r.account_id AND g.meeting_id = r.meeting_id AND g.registrant_key::text = r.lane
+) AS email;
 
 -- name: start_request
 -- Marks that a call is about to be made, where the claim still holds; nothing otherwise. The lease begins anew.
@@ -218,7 +228,7 @@ WITH due AS (
       AND u.account_id = ANY(%(accounts)s::text[])
       AND NOT EXISTS (
           SELECT FROM room_requests AS r
-          WHERE r.account_id = u.account_id AND r.meeting_id = u.meeting_id AND r.action <> 'remove'
+          WHERE r.account_id = u.account_id AND r.meeting_id = u.meeting_id AND r.lane = ''
       )
       AND NOT EXISTS (
           SELECT FROM parked AS p
@@ -282,7 +292,7 @@ WHERE m.account_id = %(account_id)s AND m.host = %(host)s AND m.ends_at > %(now)
   AND m.status = 'scheduled' AND m.room_status = 'ready'
   AND NOT EXISTS (
       SELECT FROM room_requests AS q
-      WHERE q.account_id = m.account_id AND q.meeting_id = m.meeting_id AND q.action <> 'remove'
+      WHERE q.account_id = m.account_id AND q.meeting_id = m.meeting_id AND q.lane = ''
   )
   AND NOT EXISTS (
       SELECT FROM unsure_meetings AS u WHERE u.account_id = m.account_id AND u.meeting_id = m.meeting_id

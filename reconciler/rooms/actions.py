@@ -6,6 +6,7 @@ from reconciler.rooms.creating import Creating
 from reconciler.rooms.delays import Delays
 from reconciler.rooms.keeping import Keeping
 from reconciler.rooms.queue import Queue
+from reconciler.rooms.registering import Registering
 from reconciler.rooms.removing import Removing
 from reconciler.rooms.results import Result
 from reconciler.rooms.updating import Updating
@@ -25,6 +26,7 @@ class Actions:
         keeping = Keeping(delays, clock=clock)
         self._creating = Creating(calls=calls, queue=queue, delays=delays, keeping=keeping, clock=clock)
         self._updating = Updating(calls=calls, keeping=keeping)
+        self._registering = Registering(calls=calls, keeping=keeping)
         self._removing = Removing(calls=calls, queue=queue, delays=delays, keeping=keeping)
 
     async def work(self, job: Job) -> Result:
@@ -42,5 +44,7 @@ class Actions:
                 return await self._removing.cancel(job)
             case "remove":
                 return await self._removing.remove(job)
+            case "register" | "approve" | "deny" | "unregister":
+                return await self._registering.work(job)
             case action:
                 raise Broken(f"a room request asks to {action}")

@@ -1,7 +1,7 @@
 """Drift: somebody changed or deleted a room in Zoom.
 
 What is heard of a room (webhooks, our own read-backs, the list) is compared with what the last read-back showed, never
-with what was sent, so that what Zoom would not take is no drift. A suspicion costs one read, and only what that confirms
+with what was sent, so that what Zoom would not take is no drift. A suspicion costs one read; only what that confirms
 counts. Meetings with pending work or in doubt are left out: their calls set things right, echoes being on the way.
 """
 

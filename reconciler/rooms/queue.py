@@ -18,7 +18,9 @@ from runtime.postgres import AsyncDatabase
 from runtime.settings import RoomSettings
 from schemas.codec import decode
 from schemas.ids import AccountId, MeetingId, ProviderKey, ZoomId
-from schemas.records.meeting_events import MeetingState
+from schemas.records.meeting_events import MeetingState, RegistrantState
+
+REGISTRANT_ACTIONS = frozenset({"register", "approve", "deny", "unregister"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,7 @@ class Request:
     meeting_id: MeetingId
     provider_key: ProviderKey
     action: str
+    lane: str
     n: int
     host: str
     zoom_id: ZoomId | None
@@ -38,6 +41,11 @@ class Request:
     started_at: datetime | None
     unknown_at: datetime | None
     retried: bool
+
+    @property
+    def concerns_registrant(self) -> bool:
+        """Whether it is about a person, not a room."""
+        return self.action in REGISTRANT_ACTIONS
 
     @property
     def may_have_acted(self) -> bool:
@@ -51,6 +59,8 @@ class Claimed:
 
     request: Request
     meeting: MeetingState
+    registrant: RegistrantState | None
+    """In work about one."""
 
 
 class Queue:
@@ -75,10 +85,10 @@ class Queue:
             lease_end=self._lease_end(now),
             unsure_until=now + timedelta(seconds=self._settings.unsure_seconds),
         )
-        return [Claimed(request=_request(row), meeting=decode(bytes(row["state"]), MeetingState)) for row in found]
+        return [_claimed(row) for row in found]
 
-    async def claim_unavailable(self, accounts: Sequence[str], *, rows: int) -> list[Request]:
-        """Due rows of all accounts but these, which have not been told yet that nobody will call."""
+    async def claim_unavailable(self, accounts: Sequence[str], *, rows: int) -> list[tuple[Request, str | None]]:
+        """Due rows of all accounts but these, not told yet that nobody will call; with the e-mail of a registrant."""
         now = self._clock.now()
         found = await self._statements.many(
             "claim_unavailable",
@@ -88,7 +98,7 @@ class Queue:
             worker=self._worker,
             lease_end=self._lease_end(now),
         )
-        return [_request(row) for row in found]
+        return [(_request(row), row["email"]) for row in found]
 
     async def start(self, request: Request, *, counted: bool) -> bool:
         """Mark that something is about to be sent, and begin the lease anew; False where the claim is lost."""
@@ -171,12 +181,22 @@ def _key(request: Request) -> dict[str, Any]:
     return {"account_id": request.account_id, "provider_key": request.provider_key, "epoch": request.epoch}
 
 
+def _claimed(row: Mapping[str, Any]) -> Claimed:
+    person = row["registrant_state"]
+    return Claimed(
+        request=_request(row),
+        meeting=decode(bytes(row["state"]), MeetingState),
+        registrant=None if person is None else decode(bytes(person), RegistrantState),
+    )
+
+
 def _request(row: Mapping[str, Any]) -> Request:
     return Request(
         account_id=row["account_id"],
         meeting_id=MeetingId(str(row["meeting_id"])),
         provider_key=row["provider_key"],
         action=row["action"],
+        lane=row["lane"],
         n=row["n"],
         host=row["host"],
         zoom_id=row["zoom_id"],

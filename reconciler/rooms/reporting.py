@@ -14,10 +14,11 @@ from runtime.kafka.producer import Delivery, Outgoing
 from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS, physical
 from schemas.codec import encode
 from schemas.ids import ProviderKey, meeting_id_of, outcome_id_for
-from schemas.records.meeting_commands import RecordRoomOutcome, RoomFound
+from schemas.records.meeting_commands import RecordRegistrantOutcome, RecordRoomOutcome, RoomFound
 from schemas.records.meeting_events import MeetingRoom, MeetingState
 from schemas.records.zoom_events import ZoomEvent
 
+Report = RecordRoomOutcome | RecordRegistrantOutcome
 OUTCOME, LATE_REPORT, READ_BACK, SWEEP = "outcome", "late_report", "read_back", "sweep"
 
 
@@ -39,15 +40,20 @@ class Reporter:
         self._commands = physical(MEETING_COMMANDS, prefix=topic_prefix)
         self._events = physical(ZOOM_EVENTS, prefix=topic_prefix)
 
-    async def conclude(self, request: Request, concluded: Concluded, *, kind: str) -> None:
+    async def conclude(self, request: Request, concluded: Concluded, *, kind: str, email: str | None = None) -> None:
         """An outcome, or a late report of one; with it what was seen on the way, and other rooms that were met.
+
+        `email` names the person in work about a registrant.
 
         Raises:
             Unavailable: the broker did not acknowledge in time.
         """
-        records = [self._outcome(request, concluded, kind=kind)]
-        records += [self._met(request, room) for room in concluded.others]
-        await self._send([*map(self._command, records), *map(self._event, concluded.seen)])
+        reports: list[Report] = [self._met(request, room) for room in concluded.others]
+        if not request.concerns_registrant:
+            reports.append(self._outcome(request, concluded, kind=kind))
+        elif email is not None:
+            reports.append(self._registrant_outcome(request, concluded, kind=kind, email=email))
+        await self._send([*map(self._command, reports), *map(self._event, concluded.seen)])
 
     async def observe(self, events: Iterable[ZoomEvent]) -> None:
         """What was seen of rooms. Raises `Unavailable`."""
@@ -128,7 +134,32 @@ class Reporter:
             error_message=concluded.error_message,
         )
 
-    def _command(self, command: RecordRoomOutcome) -> Outgoing:
+    def _registrant_outcome(
+        self, request: Request, concluded: Concluded, *, kind: str, email: str
+    ) -> RecordRegistrantOutcome:
+        registered = concluded.registered
+        return RecordRegistrantOutcome(
+            command_id=outcome_id_for(kind, request.provider_key, request.epoch, concluded.outcome),
+            account_id=request.account_id,
+            meeting_id=request.meeting_id,
+            issued_at=self._clock.now(),
+            issued_by=self._issued_by,
+            kind=kind,
+            provider_key=request.provider_key,
+            epoch=request.epoch,
+            action=request.action,
+            outcome=concluded.outcome,
+            attempts=request.attempts,
+            email=email,
+            zoom_id=concluded.zoom_id,
+            registrant_id=registered.registrant_id if registered else None,
+            join_url=registered.join_url if registered else None,
+            status=registered.status if registered else None,
+            error_code=concluded.error_code,
+            error_message=concluded.error_message,
+        )
+
+    def _command(self, command: Report) -> Outgoing:
         return Outgoing(topic=self._commands, key=command.meeting_id.encode(), value=encode(command))
 
     def _event(self, event: ZoomEvent) -> Outgoing:

@@ -22,6 +22,16 @@ class Park:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A person as Zoom has it."""
+
+    registrant_id: str
+    status: str | None
+    """`approved` or `pending`; None where only a decision was carried out."""
+    join_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Concluded:
     """The work is over, one way or the other."""
 
@@ -40,6 +50,8 @@ class Concluded:
     """Further rooms with a key of the meeting that were met on the way."""
     doubtful: bool = False
     """Whether nobody saw the room after the call."""
+    registered: Registered | None = None
+    """The person, in work about registrants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

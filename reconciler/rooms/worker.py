@@ -156,7 +156,8 @@ class RoomWorker:
     async def _work(self, claimed: Claimed) -> None:
         request = claimed.request
         began = self._clock.monotonic_seconds()
-        job = Job(request=request, meeting=claimed.meeting, lease=Lease(self._queue, request))
+        lease = Lease(self._queue, request)
+        job = Job(request=request, meeting=claimed.meeting, lease=lease, registrant=claimed.registrant)
         try:
             result = await self._result(job)
             await self._finish(job, result)
@@ -200,7 +201,7 @@ class RoomWorker:
         if not await job.lease.is_held():
             await self._report_late(job, concluded)
             return
-        await self._reporter.conclude(job.request, concluded, kind=OUTCOME)
+        await self._reporter.conclude(job.request, concluded, kind=OUTCOME, email=_email(job))
         await self._queue.settle(job.request, concluded)
         if concluded.doubtful:
             await self._queue.doubt(job.request)
@@ -217,17 +218,17 @@ class RoomWorker:
     async def _report_late(self, job: Job, concluded: Concluded) -> None:
         """Another worker has the row; what this one may have done to rooms must still be known."""
         if job.lease.acted:
-            await self._reporter.conclude(job.request, concluded, kind=LATE_REPORT)
+            await self._reporter.conclude(job.request, concluded, kind=LATE_REPORT, email=_email(job))
 
     async def _tell_unavailable(self) -> None:
         """Say once of each request without a gateway that it waits for one."""
-        for request in await self._queue.claim_unavailable(self._accounts, rows=self._settings.claim_rows):
+        for request, email in await self._queue.claim_unavailable(self._accounts, rows=self._settings.claim_rows):
             told = Concluded(
                 outcome="provider_unavailable",
                 error_code="provider_unavailable",
                 error_message="No gateway to Zoom is configured for this account, or it is switched off.",
             )
-            await self._reporter.conclude(request, told, kind=OUTCOME)
+            await self._reporter.conclude(request, told, kind=OUTCOME, email=email)
             waits = Kept(
                 due_at=self._clock.now(),
                 code="provider_unavailable",
@@ -237,3 +238,7 @@ class RoomWorker:
                 looks=request.looks,
             )
             await self._queue.keep(request, waits)
+
+
+def _email(job: Job) -> str | None:
+    return job.registrant.email if job.registrant else None

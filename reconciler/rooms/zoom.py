@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from reconciler.rooms.lease import Lease
 from reconciler.rooms.queue import Request
+from reconciler.rooms.results import Registered
 from runtime.clock import Clock
 from schemas.ids import ProviderKey, ZoomId
 from schemas.records.meeting_commands import MeetingDetails, RoomFound
-from schemas.records.meeting_events import MeetingState
+from schemas.records.meeting_events import MeetingState, RegistrantState
 from schemas.records.zoom_events import ZoomEvent
 from zoom.client.client import Call, Permit, Reply, ZoomClient, always
 from zoom.client.decisions import NO_CODE, Decision
-from zoom.client.endpoints import CREATE, DELETE, GET, UPDATE
+from zoom.client.endpoints import CREATE, DELETE, GET, REGISTER, REGISTRANT_STATUS, REGISTRANTS, UPDATE
 from zoom.client.lists import Listing, list_rooms
 from zoom.client.rooms import differences, key_of, number_of, room_body, shown_by, shown_text
 from zoom.observations import Asked, observation
@@ -28,6 +29,7 @@ class Job:
     request: Request
     meeting: MeetingState
     lease: Lease
+    registrant: RegistrantState | None = None
 
     @property
     def wanted(self) -> bool:
@@ -71,6 +73,41 @@ class RoomCalls:
         """Remove the room."""
         return await self._client.call(_about(DELETE, job, zoom_id), permit=job.lease.to_write)
 
+    async def register(self, job: Job, zoom_id: str, person: RegistrantState) -> Reply:
+        """Register a person."""
+        body = {"email": person.email, "first_name": person.first_name, "last_name": person.last_name}
+        call = replace(_about(REGISTER, job, zoom_id, body=body), registrant=person.registrant_key)
+        return await self._client.call(call, permit=job.lease.to_write)
+
+    async def set_registrant(self, job: Job, zoom_id: str, *, action: str, registrant_id: str, email: str) -> Reply:
+        """Approve, deny or cancel a registered person."""
+        body = {"action": action, "registrants": [{"id": registrant_id, "email": email}]}
+        return await self._client.call(_about(REGISTRANT_STATUS, job, zoom_id, body=body), permit=job.lease.to_write)
+
+    async def find_registrant(self, job: Job, zoom_id: str, email: str) -> tuple[Registered | None, Reply | None]:
+        """The person with this e-mail, or None; beside None, the reply to a list that could not be read to its end."""
+        for status in ("approved", "pending", "denied"):
+            token: str | None = ""
+            while token is not None:
+                query = {"status": status, "page_size": "300", **({"next_page_token": token} if token else {})}
+                call = replace(_about(REGISTRANTS, job, zoom_id), query=query)
+                reply = await self._client.call(call, permit=job.lease.to_read)
+                if reply.ruling.decision is Decision.GONE:
+                    return None, None
+                if reply.ruling.decision is not Decision.DONE:
+                    return None, reply
+                found = _person(reply, email=email, status=status)
+                if found is not None:
+                    return found, None
+                token = str(reply.document.get("next_page_token") or "") or None
+        return None, None
+
+    def registrant_event(self, reply: Reply, *, job: Job, zoom_id: str) -> ZoomEvent:
+        """The observation of a person who was just registered."""
+        answer = {name: value for name, value in reply.document.items() if name != "id"}
+        shown = answer | {"id": answer.get("registrant_id"), "email": job.registrant.email if job.registrant else ""}
+        return self._event(reply, account_id=job.request.account_id, zoom_id=zoom_id, kind="registrant", shown=shown)
+
     async def read(self, account_id: str, zoom_id: str, *, permit: Permit = always) -> Reply:
         """Look at one room."""
         return await self._client.call(Call(endpoint=GET, account_id=account_id, meeting=zoom_id), permit=permit)
@@ -111,7 +148,15 @@ class RoomCalls:
         """The observation that a room was not there, None where there was no answer."""
         return self._event(reply, account_id=account_id, zoom_id=zoom_id) if reply.answer is not None else None
 
-    def _event(self, reply: Reply, *, account_id: str, zoom_id: str) -> ZoomEvent:
+    def _event(
+        self,
+        reply: Reply,
+        *,
+        account_id: str,
+        zoom_id: str,
+        kind: Literal["meeting", "registrant"] = "meeting",
+        shown: Mapping[str, Any] | None = None,
+    ) -> ZoomEvent:
         if reply.answer is None:
             raise AssertionError("nothing was observed")
         answer = reply.answer
@@ -124,12 +169,12 @@ class RoomCalls:
         )
         uuid = reply.document.get("uuid")
         return observation(
-            "meeting",
+            kind,
             account_id=account_id,
             zoom_id=zoom_id,
             uuid=uuid if isinstance(uuid, str) else None,
             asked=asked,
-            answer=reply.document,
+            answer=reply.document if shown is None else shown,
             received_at=self._clock.now(),
             source="worker",
         )
@@ -153,6 +198,19 @@ def listed_room(item: Mapping[str, Any], *, host: str, key: ProviderKey | None, 
         shown="",
         shown_at=reply.answer.sent_at,
     )
+
+
+def _person(reply: Reply, *, email: str, status: str) -> Registered | None:
+    """The person with this e-mail on one page of registrants."""
+    for each in reply.document["registrants"]:
+        if isinstance(each, dict) and str(each.get("email", "")).casefold() == email.casefold():
+            link = each.get("join_url")
+            return Registered(
+                registrant_id=str(each.get("id") or ""),
+                status=status,
+                join_url=link if isinstance(link, str) and link else None,
+            )
+    return None
 
 
 def _about(endpoint: Any, job: Job, zoom_id: str, *, body: Mapping[str, Any] | None = None) -> Call:

@@ -67,7 +67,9 @@ CREATE TABLE room_requests (
     account_id      text NOT NULL,
     provider_key    text NOT NULL,
     meeting_id      uuid NOT NULL,
-    action          text NOT NULL,                      -- create, update, cancel, remove
+    action          text NOT NULL,                      -- create, update, cancel, remove; register, approve, deny, unregister
+    lane            text NOT NULL DEFAULT '',           -- work of one lane is done in order: '' of the meeting's room, else
+                                                        -- the number of a second room, or the key of a registrant
     n               bigint NOT NULL,
     host            text NOT NULL,
     zoom_id         text,
@@ -88,7 +90,25 @@ CREATE TABLE room_requests (
     PRIMARY KEY (account_id, provider_key)
 );
 CREATE INDEX room_requests_due ON room_requests (account_id, due_at);
-CREATE INDEX room_requests_by_meeting ON room_requests (account_id, meeting_id, n);
+CREATE INDEX room_requests_by_meeting ON room_requests (account_id, meeting_id, lane, n);
+
+-- People registered for meetings.
+CREATE TABLE registrants (
+    account_id      text NOT NULL,
+    meeting_id      uuid NOT NULL,
+    registrant_key  uuid NOT NULL,
+    email           text NOT NULL,
+    status          text NOT NULL,                      -- registering, pending, approved, denied, cancelled, failed
+    zoom_id         text,
+    registrant_id   text,
+    problem_code    text,
+    state           bytea NOT NULL,                     -- RegistrantState, single-object encoding
+    created_at      timestamptz NOT NULL,
+    generation      integer NOT NULL,
+    revision        bigint NOT NULL,
+    PRIMARY KEY (account_id, meeting_id, registrant_key)
+);
+CREATE INDEX registrants_by_creation ON registrants (account_id, meeting_id, created_at, registrant_key);
 
 -- What is not called for a while: an account, its creates, or the creates and updates of one host.
 CREATE TABLE parked (
