@@ -17,7 +17,8 @@ from projectors.engine.isolation import write_separately
 from projectors.engine.offsets import Offsets
 from projectors.engine.slices import Refused
 from projectors.projection import Consumed, Decoded, Rebuildable
-from runtime.kafka.reader import Range, Reader
+from runtime.kafka.ends import Range
+from runtime.kafka.reader import Reader
 from runtime.postgres import Connection, connect, translated
 from runtime.settings import Settings
 from runtime.topics import physical

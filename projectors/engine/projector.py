@@ -15,10 +15,11 @@ from typing import Generic, TypeVar
 from projectors.engine.observer import Observer
 from projectors.engine.progress import Progress
 from projectors.engine.slices import Written
-from projectors.engine.source import Ends, Source, TopicUnknown
+from projectors.engine.source import Source, TopicUnknown
 from projectors.engine.writer import Prepared, Writer
 from runtime.backoff import Backoff
 from runtime.clock import Clock
+from runtime.kafka.ends import Range
 from runtime.settings import ProjectorSettings
 from schemas.errors import Broken, Unavailable
 
@@ -94,7 +95,7 @@ class Projector(Generic[R]):
         self._source.start_from(stored, ends)
         self._observer.started(stored)
 
-    def _examine(self, partition: int, *, offset: int, ends: Ends) -> None:
+    def _examine(self, partition: int, *, offset: int, ends: Range) -> None:
         if offset > ends.end:
             raise Broken(
                 f"projection of {self._source.topic}/{partition} stands at {offset}, its end is {ends.end}: "

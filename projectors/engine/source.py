@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, cast
 
@@ -18,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from projectors.engine.slices import Slice
 from projectors.projection import Consumed
 from runtime.kafka.config import consumer_config
+from runtime.kafka.ends import Ends, Range
 from runtime.kafka.errors import translate, translate_exception
 from runtime.settings import KafkaSettings
 from runtime.topics import physical
@@ -32,17 +32,14 @@ ASK_SECONDS = 5.0
 # librdkafka's own codes begin with an underscore; they are public all the same.
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001
 _TOPIC_UNKNOWN = frozenset(
-    {KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION}  # noqa: SLF001
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001
+        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+        KafkaError._NOENT,  # noqa: SLF001
+    }
 )
 _STARTS_OVER = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError._MAX_POLL_EXCEEDED})  # noqa: SLF001
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ends:
-    """What a partition holds: from `first` up to, and not including, `end`."""
-
-    first: int
-    end: int
 
 
 class TopicUnknown(Unavailable):
@@ -64,6 +61,7 @@ class Source:
         self._physical = physical(topic, prefix=kafka.topic_prefix)
         self._positions: dict[int, int] | None = None
         self._reached: dict[int, int] = {}
+        self._ends = Ends(kafka, topic=self._physical)
         self._consumer = Consumer({**consumer_config(kafka, client_id=group, group=group), **_OWN_CONFIG})
 
     def __enter__(self) -> Self:
@@ -82,7 +80,7 @@ class Source:
         """Whether records flow; false after a rebalance or `suspend`, until `start_from`."""
         return self._positions is not None
 
-    def start_from(self, positions: Mapping[int, int], ends: Mapping[int, Ends]) -> None:
+    def start_from(self, positions: Mapping[int, int], ends: Mapping[int, Range]) -> None:
         """Let these partitions flow from the stored offsets, or from the first that is still there."""
         self._positions = dict(positions)
         self._reached = {each: ends[each].first for each in positions}
@@ -136,13 +134,19 @@ class Source:
             with suppress(KafkaException):
                 self._consumer.commit(offsets=offsets, asynchronous=True)
 
-    def ends(self) -> dict[int, Ends]:
+    def ends(self) -> dict[int, Range]:
         """What each owned partition holds of committed records.
 
         Raises:
             Unavailable: the broker does not say.
         """
-        return {each: self._ends_of(each) for each in sorted(self.owned)}
+        try:
+            return self._ends.ranges(self.owned, timeout_seconds=ASK_SECONDS)
+        except KafkaException as error:
+            doing = f"ask for the ends of {self._physical}"
+            if error.args[0].code() in _TOPIC_UNKNOWN:
+                raise TopicUnknown(f"{doing}: {error.args[0].str()}") from error
+            raise translate_exception(error, doing=doing) from error
 
     def lag(self) -> dict[int, int]:
         """How many records each partition is behind; markers of transactions behind the last record do not count.
@@ -156,18 +160,6 @@ class Source:
             for each, ends in self.ends().items()
             if each in positions
         }
-
-    def _ends_of(self, partition: int) -> Ends:
-        try:
-            first, end = self._consumer.get_watermark_offsets(
-                TopicPartition(self._physical, partition), timeout=ASK_SECONDS
-            )
-        except KafkaException as error:
-            doing = f"ask for the ends of {self._physical}/{partition}"
-            if error.args[0].code() in _TOPIC_UNKNOWN:
-                raise TopicUnknown(f"{doing}: {error.args[0].str()}") from error
-            raise translate_exception(error, doing=doing) from error
-        return Ends(first=first, end=end)
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self.owned = frozenset(each.partition for each in partitions)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from runtime.kafka.config import consumer_config
-from runtime.kafka.errors import translate, translate_exception
+from runtime.kafka.ends import Ends
+from runtime.kafka.errors import translate
 from runtime.settings import KafkaSettings
 from runtime.topics import DEAD_LETTERS, physical
 from schemas.errors import Unavailable
@@ -20,8 +21,8 @@ Place = tuple[int, int]
 NEAR_RECORDS = 2_000
 """Reading over so many records costs less than asking the broker anew."""
 SILENCE_SECONDS = 30.0
-ASK_SECONDS = 15.0
 _WAIT_SECONDS = 1.0
+_LINGER_SECONDS = 0.002
 _BATCH_RECORDS = 5_000
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka's own codes begin with _
 _GONE = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
@@ -33,6 +34,7 @@ class Fetcher:
     def __init__(self, kafka: KafkaSettings) -> None:
         """Nothing is read before it is asked for."""
         self._topic = physical(DEAD_LETTERS, prefix=kafka.topic_prefix)
+        self._ends = Ends(kafka, topic=self._topic)
         config = consumer_config(kafka, client_id="dlq", group="dlq")
         self._consumer = Consumer({**config, "enable.partition.eof": True, "auto.offset.reset": "error"})
         self._partition = -1
@@ -60,10 +62,10 @@ class Fetcher:
         wanted: dict[int, list[int]] = {}
         for partition, offset in places:
             wanted.setdefault(partition, []).append(offset)
+        ends = self._ends.translated_ranges(wanted)
         for partition, offsets in wanted.items():
-            first, end = self._ends(partition)
-            there = sorted(offset for offset in offsets if first <= offset < end)
-            for message in self._along(partition, there, end=end):
+            there = sorted(offset for offset in offsets if ends[partition].first <= offset < ends[partition].end)
+            for message in self._along(partition, there, end=ends[partition].end):
                 found[partition, message.offset() or 0] = message
         return found
 
@@ -94,7 +96,8 @@ class Fetcher:
         while not self._ahead:
             if max(self._position, self._seen_end) >= end:
                 return None
-            messages = self._consumer.consume(_BATCH_RECORDS, _WAIT_SECONDS)
+            messages = self._consumer.consume(1, _WAIT_SECONDS)
+            messages += self._consumer.consume(_BATCH_RECORDS, _LINGER_SECONDS) if messages else []
             silent_seconds = 0.0 if messages else silent_seconds + _WAIT_SECONDS
             if silent_seconds > SILENCE_SECONDS:
                 raise Unavailable(f"read {self._topic}: nothing for {SILENCE_SECONDS:.0f} s")
@@ -117,9 +120,3 @@ class Fetcher:
         if not isinstance(translated, Unavailable):
             raise translated
         return False
-
-    def _ends(self, partition: int) -> tuple[int, int]:
-        try:
-            return self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=ASK_SECONDS)
-        except KafkaException as error:
-            raise translate_exception(error, doing=f"ask for the ends of {self._topic}") from error

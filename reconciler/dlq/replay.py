@@ -235,6 +235,6 @@ def content_of(row: DictRow, message: Any) -> Content:
         sealed=row["sealed"],
         key=message.key(),
         value=message.value(),
-        headers=[(name, value or b"") for name, value in message.headers() or ()],
+        headers=message.headers() or [],
     )
     return content if row["edited_value"] is None else replace(content, value=row["edited_value"])

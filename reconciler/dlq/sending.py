@@ -34,7 +34,7 @@ _FULL_SECONDS = 0.1
 KEYLESS = -1
 """The client chooses the partition."""
 
-Headers = list[tuple[str, bytes]]
+Headers = Sequence[tuple[str, bytes | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Packing:
         """
         if content.sealed:
             return self._unsealed(content)
-        headers = [(name, value) for name, value in content.headers if name != REPLAY_HEADER]
+        headers = [each for each in content.headers if each[0] != REPLAY_HEADER]
         headers.append((REPLAY_HEADER, self._job))
         return Parcel(
             topic=physical(content.topic, prefix=self._prefix),

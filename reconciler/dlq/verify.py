@@ -15,8 +15,9 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from reconciler.dlq.ledger import PACKAGE
 from runtime.kafka.config import consumer_config
+from runtime.kafka.ends import Range
 from runtime.kafka.errors import translate_exception
-from runtime.kafka.reader import Range, Reader
+from runtime.kafka.reader import Reader
 from runtime.postgres import Connection, translated
 from runtime.queries import queries
 from runtime.settings import Settings

@@ -7,13 +7,13 @@ order, in memory for one batch only; records that come after the ranges were fix
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from runtime.kafka.config import consumer_config
+from runtime.kafka.ends import Ends, Range
 from runtime.kafka.errors import translate, translate_exception
 from runtime.settings import KafkaSettings
 from schemas.errors import Unavailable
@@ -22,16 +22,8 @@ ASK_SECONDS = 15.0
 SILENCE_SECONDS = 60.0
 """A broker that gives nothing for so long, before the end of a range, is unavailable."""
 _WAIT_SECONDS = 1.0
+_LINGER_SECONDS = 0.02
 _AT_END = KafkaError._PARTITION_EOF  # noqa: SLF001 - librdkafka's own codes begin with _
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Range:
-    """Offsets of one partition: from `first` up to, and not including, `end`."""
-
-    partition: int
-    first: int
-    end: int
 
 
 class Reader:
@@ -44,6 +36,7 @@ class Reader:
             Misconfigured: no broker is named.
         """
         self._topic = topic
+        self._ends = Ends(kafka, topic=topic)
         config = consumer_config(kafka, client_id="reader", group="reader")
         self._consumer = Consumer({**config, "enable.partition.eof": True, "queued.max.messages.kbytes": 65_536})
 
@@ -67,9 +60,9 @@ class Reader:
             metadata = self._consumer.list_topics(self._topic, timeout=ASK_SECONDS).topics[self._topic]
             if metadata.error is not None:
                 raise translate(metadata.error, doing=f"look up {self._topic}")
-            return [self._range(each) for each in sorted(metadata.partitions)]
         except KafkaException as error:
-            raise translate_exception(error, doing=f"ask for the ends of {self._topic}") from error
+            raise translate_exception(error, doing=f"look up {self._topic}") from error
+        return list(self._ends.translated_ranges(metadata.partitions).values())
 
     def read(self, ranges: Sequence[Range], *, batch_records: int) -> Iterator[list[Message]]:
         """The records of these ranges, in batches of at most so many.
@@ -83,17 +76,15 @@ class Reader:
         )
         silent_seconds = 0.0
         while left:
-            messages = self._consumer.consume(batch_records, _WAIT_SECONDS)
+            messages = self._consumer.consume(1, _WAIT_SECONDS)
+            if messages and batch_records > 1:
+                messages += self._consumer.consume(batch_records - 1, _LINGER_SECONDS)
             silent_seconds = 0.0 if messages else silent_seconds + _WAIT_SECONDS
             if silent_seconds >= SILENCE_SECONDS:
                 raise Unavailable(f"read {self._topic}: nothing for {SILENCE_SECONDS:.0f} s, partitions {sorted(left)}")
             if found := self._within(messages, left):
                 yield found
         self._consumer.unassign()
-
-    def _range(self, partition: int) -> Range:
-        first, end = self._consumer.get_watermark_offsets(TopicPartition(self._topic, partition), timeout=ASK_SECONDS)
-        return Range(partition=partition, first=first, end=end)
 
     def _within(self, messages: Sequence[Message], left: dict[int, int]) -> list[Message]:
         """Those that belong to what is left; partitions that reached their end are taken out of it."""

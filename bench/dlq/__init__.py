@@ -1,0 +1,1 @@
+"""How fast a million dead letters are known, listed and put back, and in how much memory."""
