@@ -12,7 +12,7 @@ from schemas.records.zoom_events import ZoomEvent
 from zoom.times import epoch_ms, moment
 from zoom.webhooks.body import APP_DEAUTHORIZED, URL_VALIDATION, WebhookBody, meeting_number, read_webhook
 from zoom.webhooks.event_ids import event_id
-from zoom.webhooks.redaction import is_surely_clean, without_nul, without_secrets
+from zoom.webhooks.redaction import without_nul, without_secrets
 
 
 def parse(
@@ -63,21 +63,12 @@ def record_key(event: ZoomEvent) -> str:
 
 def _shared(body: WebhookBody) -> tuple[dict[str, Any], str]:
     """The body as it may travel, and its JSON text."""
-    shared, text = body.document, _text(body.document)
-    if not is_surely_clean(text):
-        shared = without_secrets(body.document)
-        text = _text(shared)
+    shared = without_secrets(body.document)
+    text = orjson.dumps(shared).decode()
     if "\\u0000" in text:
         shared = without_nul(shared)
-        text = _text(shared)
+        text = orjson.dumps(shared).decode()
     return shared, text
-
-
-def _text(document: dict[str, Any]) -> str:
-    try:
-        return orjson.dumps(document).decode()
-    except orjson.JSONEncodeError as error:
-        raise BadMessage("the body is nested too deeply") from error
 
 
 def _happened_ms(body: WebhookBody) -> int | None:
