@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHES = $(notdir $(patsubst %/__main__.py,%,$(wildcard bench/*/__main__.py)))
 
-.PHONY: help setup demo up test mutants check bench docs format lock clean
+.PHONY: help setup demo up test chaos mutants check bench docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ up: setup ## Broker, database, simulator and all roles on this machine, until Ct
 
 test: setup ## All tests, against a real broker and a real PostgreSQL
 	$(BIN)/pytest
+
+chaos: setup ## Workers killed at every point, then blows at random to them and their broker (about twenty minutes)
+	$(BIN)/python -m tests.streams.chaos
 
 mutants: setup ## Faults planted on purpose, one at a time: the tests of rooms must catch each (about twenty minutes)
 	$(BIN)/python -m tests.mutants

@@ -19,7 +19,8 @@ from rich.console import Console
 
 from roomkeeper.embedded.backing import Backing, Server
 from runtime.settings import EmbeddedSettings, KafkaSettings, PostgresSettings, Settings
-from tests.streams.bench import Bench, Worker
+from tests.streams.bench import Bench, Worker, counting_bench
+from tests.streams.kills import kill_at_each_point
 
 SESSION_SECONDS = 6.0
 """The least that a broker takes by default."""
@@ -174,6 +175,17 @@ def bench_for_chaos(settings: Settings, folder: Path) -> Bench:
     return bench
 
 
+def _kills(settings: Settings, folder: Path, console: Console) -> None:
+    """Every fail point, restarted on the same disk, and again on an empty one."""
+    for title, disk_of in (("the same disk", lambda _: "same"), ("empty disks", lambda number: f"empty-{number}")):
+        kafka = settings.kafka.model_copy(update={"topic_prefix": f"kills{uuid.uuid4().hex[:6]}-"})
+        own = folder / title.replace(" ", "-")
+        own.mkdir()
+        bench = counting_bench(settings.model_copy(update={"kafka": kafka}), own, "a", "b", a=2, b=2)
+        kill_at_each_point(bench, disk_of)
+        console.print(f"kills: every point, restarted on {title}: each event once")
+
+
 def main() -> None:
     """The whole of it, on a broker of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -193,6 +205,7 @@ def main() -> None:
         try:
             bench = bench_for_chaos(backing.settings, Path(folder))
             chaos = Chaos(bench, backing.broker, seed=given.seed, console=console)
+            _kills(backing.settings, Path(folder), console)
             console.print(f"chaos: seed {given.seed}, {given.rounds} rounds")
             try:
                 chaos.run(rounds=given.rounds, events=given.events)
