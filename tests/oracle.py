@@ -239,9 +239,7 @@ def _people(connections: Mapping[str, Seen]) -> dict[str, tuple[str, str]]:
     people: dict[str, tuple[str, str]] = {}
     for user_id, group in groups.items():
         strongest = best[group]
-        people[user_id] = (
-            ("connection", min(group)) if strongest is None else stands_for.get(strongest, strongest)
-        )
+        people[user_id] = ("connection", min(group)) if strongest is None else stands_for.get(strongest, strongest)
     return people
 
 
