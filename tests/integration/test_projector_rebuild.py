@@ -65,7 +65,7 @@ def rows(settings: Settings, table: str, *columns: str) -> Sequence[Mapping[str,
     """The rows of a table, in a fixed order."""
     names = ", ".join(columns)
     with connect(settings.postgres, role="tests") as connection:
-        return connection.execute(f"SELECT {names} FROM {table} ORDER BY {names}").fetchall()  # type: ignore[call-overload]
+        return connection.execute(f"SELECT {names} FROM {table} ORDER BY {names}").fetchall()
 
 
 def read_model(settings: Settings) -> Sequence[Any]:
