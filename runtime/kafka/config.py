@@ -16,7 +16,9 @@ PARTITIONER = "murmur2_random"
 LINGER_MS = 2
 """Waits this long for company: measured at 64 connections, longer raises latency, and none halves the throughput."""
 MESSAGE_MAX_BYTES = 1_000_000
-"""What brokers take by default, with room for headers."""
+"""What brokers take by default, with room for headers: the largest record of an ordinary topic."""
+DEAD_LETTER_MAX_BYTES = 2_000_000
+"""What a producer lets pass: a record of the largest size must still fit into `dead-letters`, with its history."""
 RECONNECT_MAX_MS = 1_000
 """librdkafka's default of 10 s would keep answering 503 that long after the broker is back."""
 
@@ -34,7 +36,7 @@ def producer_config(kafka: KafkaSettings, *, client_id: str, timeout_seconds: fl
         "partitioner": PARTITIONER,
         "compression.type": "lz4",
         "linger.ms": LINGER_MS,
-        "message.max.bytes": MESSAGE_MAX_BYTES,
+        "message.max.bytes": DEAD_LETTER_MAX_BYTES,
         "message.timeout.ms": round(timeout_seconds * 1000),
         "request.timeout.ms": min(30_000, max(1_000, round(timeout_seconds * 1000))),
         "queue.buffering.max.messages": 100_000,
