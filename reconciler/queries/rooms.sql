@@ -20,6 +20,18 @@ WITH candidates AS (
               WHERE needed.account_id = r.account_id AND needed.meeting_id = r.meeting_id
                 AND needed.lane = '' AND needed.action IN ('create', 'cancel')
           ))
+          AND (r.action NOT IN ('approve', 'deny', 'unregister') OR NOT EXISTS (
+              SELECT FROM room_requests AS same  -- decisions go together: the first of them takes the others along
+              WHERE same.account_id = r.account_id AND same.meeting_id = r.meeting_id AND same.action = r.action
+                AND (
+                    (same.leased_by IS NOT NULL AND same.due_at > %(now)s)
+                    OR ((same.due_at, same.provider_key) < (r.due_at, r.provider_key) AND NOT EXISTS (
+                        SELECT FROM room_requests AS before
+                        WHERE before.account_id = same.account_id AND before.meeting_id = same.meeting_id
+                          AND before.lane = same.lane AND before.n < same.n
+                    ))
+                )
+          ))
           AND NOT EXISTS (
               SELECT FROM parked AS p
               WHERE p.account_id = r.account_id AND p.until_at > %(now)s
@@ -71,6 +83,40 @@ JOIN meetings AS m USING (account_id, meeting_id)
 LEFT JOIN registrants AS g
     ON g.account_id = c.account_id AND g.meeting_id = c.meeting_id AND g.registrant_key::text = c.lane
 ORDER BY c.n;
+
+-- name: claim_siblings
+-- Takes further due rows that decide the same about other registrants of a meeting, so that one call serves them all.
+WITH due AS (
+    SELECT r.account_id, r.provider_key
+    FROM room_requests AS r
+    WHERE r.account_id = %(account_id)s AND r.meeting_id = %(meeting_id)s AND r.action = %(action)s
+      AND r.due_at <= %(now)s
+      AND NOT EXISTS (
+          SELECT FROM room_requests AS earlier
+          WHERE earlier.account_id = r.account_id AND earlier.meeting_id = r.meeting_id
+            AND earlier.lane = r.lane AND earlier.n < r.n
+      )
+    ORDER BY r.due_at
+    LIMIT %(rows)s
+    FOR UPDATE OF r SKIP LOCKED
+),
+claimed AS (
+    UPDATE room_requests AS r SET
+        epoch = nextval('room_request_epochs'),
+        leased_by = %(worker)s,
+        due_at = %(lease_end)s,
+        retried = r.retried OR r.settled_at IS NOT NULL,
+        settled_at = NULL
+    FROM due
+    WHERE r.account_id = due.account_id AND r.provider_key = due.provider_key
+    RETURNING r.*
+)
+SELECT c.*, m.state, g.state AS registrant_state
+FROM claimed AS c
+JOIN meetings AS m USING (account_id, meeting_id)
+LEFT JOIN registrants AS g
+    ON g.account_id = c.account_id AND g.meeting_id = c.meeting_id AND g.registrant_key::text = c.lane
+ORDER BY c.added_at;
 
 -- name: claim_unavailable
 -- Takes rows of accounts without a gateway that have not been told so yet. No lease holds them: nobody will call.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from reconciler.rooms.creating import Creating
 from reconciler.rooms.delays import Delays
 from reconciler.rooms.keeping import Keeping
@@ -29,6 +31,14 @@ class Actions:
         self._registering = Registering(calls=calls, keeping=keeping)
         self._removing = Removing(calls=calls, queue=queue, delays=delays, keeping=keeping)
 
+    async def decide(self, jobs: Sequence[Job]) -> list[Result]:
+        """What comes of one decision about several registrants of a meeting, one for each.
+
+        Raises:
+            LeaseLost: the claim of one does not hold any more.
+        """
+        return await self._registering.decide(jobs)
+
     async def work(self, job: Job) -> Result:
         """Whatever comes of it.
 
@@ -44,7 +54,7 @@ class Actions:
                 return await self._removing.cancel(job)
             case "remove":
                 return await self._removing.remove(job)
-            case "register" | "approve" | "deny" | "unregister":
+            case "register":
                 return await self._registering.work(job)
             case action:
                 raise Broken(f"a room request asks to {action}")

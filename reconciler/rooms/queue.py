@@ -48,6 +48,11 @@ class Request:
         return self.action in REGISTRANT_ACTIONS
 
     @property
+    def decides(self) -> bool:
+        """Whether it decides about a registered person, which one call can do for many."""
+        return self.concerns_registrant and self.action != "register"
+
+    @property
     def may_have_acted(self) -> bool:
         """Whether a call of an earlier claim may have had its effect."""
         return self.started_at is not None or self.retried
@@ -84,6 +89,21 @@ class Queue:
             worker=self._worker,
             lease_end=self._lease_end(now),
             unsure_until=now + timedelta(seconds=self._settings.unsure_seconds),
+        )
+        return [_claimed(row) for row in found]
+
+    async def claim_siblings(self, request: Request, *, rows: int) -> list[Claimed]:
+        """Further due rows that decide the same about other registrants of the request's meeting."""
+        now = self._clock.now()
+        found = await self._statements.many(
+            "claim_siblings",
+            account_id=request.account_id,
+            meeting_id=request.meeting_id,
+            action=request.action,
+            now=now,
+            rows=rows,
+            worker=self._worker,
+            lease_end=self._lease_end(now),
         )
         return [_claimed(row) for row in found]
 

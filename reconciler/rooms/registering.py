@@ -1,11 +1,13 @@
 """Registering people for a room, and deciding about them.
 
 Zoom answers a second add of the same e-mail with the first one's registrant, yet counts it: so a person whose add may
-have worked is looked for before it is sent again. So is one about whom is decided before the id is known.
+have worked is looked for before it is sent again. Decisions are ten a day for a meeting, so that those which are due
+together go together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.rooms.keeping import Keeping
@@ -29,20 +31,35 @@ class Registering:
         self._keeping = keeping
 
     async def work(self, job: Job) -> Result:
-        """Register the person, or carry out a decision.
+        """Register the person.
 
         Raises:
             LeaseLost: the claim does not hold any more.
         """
         person, room = job.registrant, job.meeting.room
-        if person is None or not any(work.provider_key == job.request.provider_key for work in person.pending):
-            return Concluded(outcome="dropped")
-        if room is None or room.gone_at is not None or job.meeting.status == "cancelled":
-            return _without_room(job)
-        zoom_id = ZoomId(room.zoom_id)
-        if job.request.action == "register":
-            return await self._register(job, person, zoom_id)
-        return await self._decide(job, person, zoom_id)
+        without = _without_work(job)
+        if without is not None or person is None or room is None:
+            return without or Concluded(outcome="dropped")
+        return await self._register(job, person, ZoomId(room.zoom_id))
+
+    async def decide(self, jobs: Sequence[Job]) -> list[Result]:
+        """Carry out one decision about people of one meeting, at most thirty, in one call; a result for each.
+
+        Raises:
+            LeaseLost: the claim of one does not hold any more.
+        """
+        results: dict[int, Result] = {}
+        known: dict[str, Job] = {}
+        for job in jobs:
+            without = _without_work(job)
+            found = await self._known(job) if without is None else without
+            if isinstance(found, str):
+                known[found] = job
+            else:
+                results[job.request.epoch] = found
+        if known:
+            results |= await self._set(known)
+        return [results[job.request.epoch] for job in jobs]
 
     async def _register(self, job: Job, person: RegistrantState, zoom_id: ZoomId) -> Result:
         if job.request.may_have_acted:
@@ -65,30 +82,42 @@ class Registering:
             case _:
                 return self._keeping.after_write(job, reply)
 
-    async def _decide(self, job: Job, person: RegistrantState, zoom_id: ZoomId) -> Result:
-        known = person.registrant_id
-        if known is None:
-            found, reply = await self._calls.find_registrant(job, zoom_id, person.email)
-            if found is None and reply is not None:
-                return self._keeping.after_look(job, reply)
-            if found is None:
-                return Concluded(outcome="gone", zoom_id=zoom_id)
-            known = found.registrant_id
-        action = ACTIONS[job.request.action]
-        reply = await self._calls.set_registrant(job, zoom_id, action=action, registrant_id=known, email=person.email)
-        match reply.ruling.decision:
-            case Decision.DONE:
-                return await self._decided(job, person, zoom_id, Registered(registrant_id=known, status=None))
-            case Decision.GONE:
-                return Concluded(outcome="gone", zoom_id=zoom_id)
-            case Decision.REFUSE:
-                return _failed(reply, zoom_id)
-            case _:
-                return self._keeping.after_write(job, reply)
+    async def _known(self, job: Job) -> str | Result:
+        """The id under which Zoom knows the person, or what it means that it is not to be had."""
+        person, room = job.registrant, job.meeting.room
+        if person is None or room is None:
+            return Concluded(outcome="dropped")
+        if person.registrant_id is not None:
+            return person.registrant_id
+        found, reply = await self._calls.find_registrant(job, room.zoom_id, person.email)
+        if found is not None:
+            return found.registrant_id
+        if reply is not None:
+            return self._keeping.after_look(job, reply)
+        return Concluded(outcome="gone", zoom_id=ZoomId(room.zoom_id))
 
-    async def _decided(self, job: Job, person: RegistrantState, zoom_id: ZoomId, registered: Registered) -> Result:
+    async def _set(self, known: Mapping[str, Job]) -> dict[int, Result]:
+        first = next(iter(known.values()))
+        zoom_id = ZoomId(first.meeting.room.zoom_id if first.meeting.room else "")
+        reply = await self._calls.set_registrants(known, zoom_id, action=ACTIONS[first.request.action])
+        results: dict[int, Result] = {}
+        for registrant_id, job in known.items():
+            match reply.ruling.decision:
+                case Decision.DONE:
+                    registered = Registered(registrant_id=registrant_id, status=None)
+                    results[job.request.epoch] = await self._decided(job, zoom_id, registered)
+                case Decision.GONE:
+                    results[job.request.epoch] = Concluded(outcome="gone", zoom_id=zoom_id)
+                case Decision.REFUSE:
+                    results[job.request.epoch] = _failed(reply, zoom_id)
+                case _:
+                    results[job.request.epoch] = self._keeping.after_write(job, reply)
+        return results
+
+    async def _decided(self, job: Job, zoom_id: ZoomId, registered: Registered) -> Result:
         """An approved person gets a link, which only the list of registrants shows."""
-        if job.request.action == "approve" and person.join_url is None:
+        person = job.registrant
+        if person is not None and job.request.action == "approve" and person.join_url is None:
             found, _ = await self._calls.find_registrant(job, zoom_id, person.email)
             if found is not None:
                 registered = replace(registered, join_url=found.join_url)
@@ -104,7 +133,13 @@ def _registered(reply: Reply) -> Registered:
     )
 
 
-def _without_room(job: Job) -> Concluded:
+def _without_work(job: Job) -> Concluded | None:
+    """What is to be said where nothing can be done; None where something can."""
+    person, room = job.registrant, job.meeting.room
+    if person is None or not any(work.provider_key == job.request.provider_key for work in person.pending):
+        return Concluded(outcome="dropped")
+    if room is not None and room.gone_at is None and job.meeting.status != "cancelled":
+        return None
     if job.request.action == "unregister":
         return Concluded(outcome="gone")  # whoever was registered went with the room
     return Concluded(outcome="failed", error_code="no_room", error_message="The meeting has no room to register for.")

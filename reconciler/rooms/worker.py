@@ -27,6 +27,8 @@ from schemas.errors import Unavailable
 
 STOP_SECONDS = 20.0
 """How long calls in hand may still take after a signal; a call that is cut off is looked after when its lease ends."""
+PEOPLE_AT_ONCE = 30
+"""Zoom takes so many registrants in one decision."""
 RENEWALS_PER_LEASE = 4
 """A lease survives two renewals that fail."""
 
@@ -149,20 +151,37 @@ class RoomWorker:
                 self._log.warning("rooms.leases_not_renewed", error=str(error))
 
     async def _claim(self, rows: int) -> Sequence[Claimed]:
-        claimed = await self._queue.claim(self._accounts, rows=rows)
+        return self._took(await self._queue.claim(self._accounts, rows=rows))
+
+    def _took(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         self._in_hand.update({each.request.epoch: each.request for each in claimed})
         return claimed
 
     async def _work(self, claimed: Claimed) -> None:
-        request = claimed.request
         began = self._clock.monotonic_seconds()
-        lease = Lease(self._queue, request)
-        job = Job(request=request, meeting=claimed.meeting, lease=lease, registrant=claimed.registrant)
+        jobs = [self._job(claimed)]
         try:
-            result = await self._result(job)
-            await self._finish(job, result)
+            if claimed.request.decides:
+                jobs += [self._job(each) for each in await self._siblings(claimed)]
+            for job, result in zip(jobs, await self._results(jobs), strict=True):
+                await self._finish(job, result)
+                self._tell(job.request, result, seconds=self._clock.monotonic_seconds() - began)
         finally:
-            del self._in_hand[request.epoch]
+            for job in jobs:
+                self._in_hand.pop(job.request.epoch, None)
+
+    async def _siblings(self, claimed: Claimed) -> Sequence[Claimed]:
+        """Rows that one call can serve together with this one; none while the database is away."""
+        try:
+            return self._took(await self._queue.claim_siblings(claimed.request, rows=PEOPLE_AT_ONCE - 1))
+        except Unavailable:
+            return ()
+
+    def _job(self, claimed: Claimed) -> Job:
+        lease = Lease(self._queue, claimed.request)
+        return Job(request=claimed.request, meeting=claimed.meeting, lease=lease, registrant=claimed.registrant)
+
+    def _tell(self, request: Request, result: Result, *, seconds: float) -> None:
         self._log.info(
             "rooms.request",
             account=request.account_id,
@@ -171,14 +190,17 @@ class RoomWorker:
             outcome=result.outcome,
             code=result.code if isinstance(result, Kept) else result.error_code,
             attempts=request.attempts,
-            seconds=round(self._clock.monotonic_seconds() - began, 3),
+            seconds=round(seconds, 3),
         )
 
-    async def _result(self, job: Job) -> Result:
+    async def _results(self, jobs: Sequence[Job]) -> Sequence[Result]:
         try:
-            return await self._actions.work(job)
+            if jobs[0].request.decides:
+                return await self._actions.decide(jobs)
+            return [await self._actions.work(jobs[0])]
         except LeaseLost:
-            return Kept(due_at=self._clock.now(), code="lease_lost", message="", outcome="unknown")
+            lost = Kept(due_at=self._clock.now(), code="lease_lost", message="", outcome="unknown")
+            return [lost for _ in jobs]
 
     async def _finish(self, job: Job, result: Result) -> None:
         """Report and settle, or keep; again and again while the broker or the database is away."""

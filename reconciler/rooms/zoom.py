@@ -79,10 +79,20 @@ class RoomCalls:
         call = replace(_about(REGISTER, job, zoom_id, body=body), registrant=person.registrant_key)
         return await self._client.call(call, permit=job.lease.to_write)
 
-    async def set_registrant(self, job: Job, zoom_id: str, *, action: str, registrant_id: str, email: str) -> Reply:
-        """Approve, deny or cancel a registered person."""
-        body = {"action": action, "registrants": [{"id": registrant_id, "email": email}]}
-        return await self._client.call(_about(REGISTRANT_STATUS, job, zoom_id, body=body), permit=job.lease.to_write)
+    async def set_registrants(self, jobs: Mapping[str, Job], zoom_id: str, *, action: str) -> Reply:
+        """Approve, deny or cancel registered people, at most thirty, by their ids; under the leases of all of them."""
+        first = next(iter(jobs.values()))
+        people = [
+            {"id": registrant_id, "email": job.registrant.email if job.registrant else ""}
+            for registrant_id, job in jobs.items()
+        ]
+
+        async def permit() -> None:
+            for job in jobs.values():
+                await job.lease.to_write()
+
+        body = {"action": action, "registrants": people}
+        return await self._client.call(_about(REGISTRANT_STATUS, first, zoom_id, body=body), permit=permit)
 
     async def find_registrant(self, job: Job, zoom_id: str, email: str) -> tuple[Registered | None, Reply | None]:
         """The person with this e-mail, or None; beside None, the reply to a list that could not be read to its end."""

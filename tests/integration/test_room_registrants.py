@@ -186,3 +186,19 @@ async def test_registrants_do_not_hold_the_meeting_up(plane: Plane) -> None:
         await worker.run_once()
         plane.deliver()
     assert plane.rooms()[0].details.topic == "Other"
+
+
+async def test_decisions_that_are_due_together_go_together(plane: Plane) -> None:
+    """Forty people are approved in two calls, of the ten that a meeting has a day; each outcome is the person's own."""
+    emails = [f"guest-{number:02d}@example.com" for number in range(40)]
+    async with ready(plane, approval_type=1) as worker:
+        plane.put(*(plane.caller.add(email) for email in emails))
+        await work(plane, worker)
+        plane.put(*(plane.caller.set("approve", email) for email in emails))
+        await worker.run_once()
+        plane.deliver()
+        await work(plane, worker)
+    approved = {person(plane, email).status for email in emails}
+    links = {person(plane, email).join_url for email in emails}
+    assert (approved, len(links), None in links, plane.requests()) == ({"approved"}, 40, False, [])
+    assert sum(calls(plane.zoom, "registrant_status").values()) <= 4
