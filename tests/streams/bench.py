@@ -145,6 +145,12 @@ class Bench:
 
         wait_for(done, what="all events committed", within_seconds=within_seconds)
 
+    def wait_until_group_is_empty(self) -> None:
+        """Until no worker is a member; a static one is missed when its session has passed."""
+        group = self.settings.kafka.topic_prefix + self.settings.streams.app_id
+        admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
+        wait_for(lambda: not admin.describe_consumer_groups([group])[group].result(30).members, what="an empty group")
+
     def read(self, topic: str, *, isolation: str = "read_committed") -> list[Message]:
         """The records of a topic up to its end, by its name without the prefix."""
         config = consumer_config(self.settings.kafka, client_id="tests", group="tests-reader")
