@@ -56,7 +56,8 @@ def read_long(value: bytes, at: int) -> tuple[int, int]:
 def write_text(text: str) -> bytes:
     """Length and UTF-8."""
     raw = text.encode()
-    return write_long(len(raw)) + raw
+    size = len(raw)
+    return (_SMALL[size << 1] if size < 0x40 else write_long(size)) + raw
 
 
 def read_text(value: bytes, at: int) -> tuple[str, int]:

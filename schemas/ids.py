@@ -26,17 +26,15 @@ ProviderKey = NewType("ProviderKey", str)
 
 NAMESPACE = UUID("6f1d6a4e-8a3b-5d0e-9a57-52a1b6c0a7d1")
 _NAMESPACE_BYTES = NAMESPACE.bytes
-_UUID_FREE_BITS = ~(0xF << 76 | 0x3 << 62)
-_UUID_VERSION_5 = 0x5 << 76 | 0x2 << 62
+_UUID_VARIANT = {digit: f"{int(digit, 16) & 0x3 | 0x8:x}" for digit in "0123456789abcdef"}
+"""The digit that holds a UUID's variant in its upper two bits, by the digit of the hash."""
 
 
 def derive(kind: str, *parts: str) -> str:
     """UUIDv5 text over a kind and its parts: `str(uuid5(NAMESPACE, ...))`, without building the UUID."""
     name = "".join([f"{len(part)}:{part}" for part in (kind, *parts)])
-    digest = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).digest()
-    number = int.from_bytes(digest[:16]) & _UUID_FREE_BITS | _UUID_VERSION_5
-    text = f"{number:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = sha1(_NAMESPACE_BYTES + name.encode(), usedforsecurity=False).hexdigest()
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_UUID_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}"
 
 
 def meeting_id_for(account_id: AccountId, idempotency_key: str) -> MeetingId:
