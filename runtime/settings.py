@@ -195,6 +195,14 @@ class ZoomSettings(Section):
     breaker_seconds: Seconds = Field(15.0, description="how long an open breaker lets nobody through")
 
 
+class Outbox(Section):
+    """A caller's own database with an outbox in it."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="names the caller in records and logs")
+    account_id: str = Field(min_length=1, max_length=64, description="account of every command that comes from it")
+    dsn: SecretStr = Field(description="libpq URL of the caller's database")
+
+
 class SecuritySettings(Section):
     """Keys that Roomkeeper itself holds."""
 
@@ -250,6 +258,7 @@ class Settings(BaseSettings):
     dead_letters: DeadLetterSettings = DeadLetterSettings()
     rooms: RoomSettings = RoomSettings()
     zoom: ZoomSettings = ZoomSettings()
+    outboxes: tuple[Outbox, ...] = Field((), description="JSON list of callers' databases whose outbox is relayed")
     security: SecuritySettings = SecuritySettings()
     clock: ClockSettings = ClockSettings()
     log: LogSettings = LogSettings()
