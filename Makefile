@@ -24,7 +24,7 @@ up: setup ## Broker, database, simulator and all roles on this machine, until Ct
 	$(BIN)/roomkeeper up
 
 test: setup ## All tests, against a real broker and a real PostgreSQL
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 chaos: setup ## Workers killed at every point, then blows at random to them and their broker (about twenty minutes)
 	$(BIN)/python -m tests.streams.chaos

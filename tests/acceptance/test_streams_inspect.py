@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import orjson
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from roomkeeper.embedded.process import LeashedProcess
 from runtime.environment import environment_for_children
@@ -72,12 +72,17 @@ def _produce(settings: Settings) -> list[str]:
 
 
 def _committed(settings: Settings) -> int:
+    """How many records are committed; -1 while a new broker still looks for the group's coordinator."""
     config = consumer_config(settings.kafka, client_id="tests", group=settings.streams.app_id)
     client = Consumer(dict(config))
     topic = settings.kafka.topic_prefix + ZOOM_EVENTS
     partitions = client.list_topics(topic, timeout=20).topics[topic].partitions
-    committed = client.committed([TopicPartition(topic, number) for number in partitions], 20)
-    client.close()
+    try:
+        committed = client.committed([TopicPartition(topic, number) for number in partitions], 20)
+    except KafkaException:
+        return -1
+    finally:
+        client.close()
     return sum(max(each.offset, 0) for each in committed)
 
 
