@@ -8,9 +8,10 @@ import time
 import pytest
 
 from runtime.kafka.async_producer import AsyncProducer
+from runtime.kafka.config import MESSAGE_MAX_BYTES
 from runtime.kafka.producer import Outgoing, Producer
 from runtime.settings import KafkaSettings, Settings
-from runtime.topics import SECURITY_ALERTS, physical
+from runtime.topics import DEAD_LETTERS, SECURITY_ALERTS, physical
 from schemas.errors import BadMessage, Unavailable
 from tests.ingress import prepared, records
 
@@ -41,6 +42,15 @@ def test_a_blocking_producer_waits_for_all_of_its_records(settings: Settings) ->
         places = producer.send_all([alert(ready, number) for number in range(100)])
         one = producer.send(alert(ready, 100))
     assert [place.offset for place in (*places, one)] == list(range(101))
+
+
+def test_a_dead_letter_of_the_largest_record_passes_with_its_headers(settings: Settings) -> None:
+    """The largest record of any other topic fits into `dead-letters` with a long history beside it."""
+    ready = prepared(settings)
+    topic = physical(DEAD_LETTERS, prefix=ready.kafka.topic_prefix)
+    letter = Outgoing(topic=topic, key=b"k", value=bytes(MESSAGE_MAX_BYTES), headers=[("history", bytes(20_000))])
+    with Producer(ready.kafka, client_id="t") as producer:
+        assert producer.send(letter).offset == 0
 
 
 async def test_a_deadline_holds_whatever_the_broker_does() -> None:
