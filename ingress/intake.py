@@ -6,15 +6,14 @@ sealed, because bytes that cannot be parsed cannot be cleaned of secrets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from runtime.cipher import SEALED_HEADER, SEALED_WITH, Cipher
+from runtime.cipher import Cipher
 from runtime.kafka.producer import Outgoing
-from runtime.topics import DEAD_LETTERS, ZOOM_EVENTS, physical
+from runtime.topics import ZOOM_EVENTS, physical
+from runtime.unreadable_bodies import UnreadableBodies, UnreadableBody
 from schemas.codec import encode
-from schemas.dead_letters import Origin, dead_letter_headers
 from schemas.errors import BadMessage
 from schemas.ids import AccountId
 from zoom.signature import Verified
@@ -22,8 +21,6 @@ from zoom.webhooks import WebhookBody, record_key, zoom_event
 
 STAGE = "ingress"
 REQUEST_ID_CHARS = 128
-ACCOUNT_HEADER = "roomkeeper-account"
-REQUEST_ID_HEADER = "x-zm-request-id"
 
 
 class Arrival(NamedTuple):
@@ -41,8 +38,7 @@ class Intake:
     def __init__(self, *, topic_prefix: str, cipher: Cipher) -> None:
         """`topic_prefix` is what this cluster's topic names begin with."""
         self._events_topic = physical(ZOOM_EVENTS, prefix=topic_prefix)
-        self._dead_letters_topic = physical(DEAD_LETTERS, prefix=topic_prefix)
-        self._cipher = cipher
+        self._unreadable = UnreadableBodies(stage=STAGE, topic_prefix=topic_prefix, cipher=cipher)
 
     def event(self, arrival: Arrival, body: WebhookBody, *, account_id: AccountId) -> Outgoing:
         """The record of `zoom-events`.
@@ -55,25 +51,13 @@ class Intake:
 
     def dead_letter(self, arrival: Arrival, error: BadMessage) -> Outgoing:
         """The record of `dead-letters`: the bytes as they came, sealed."""
-        account_id = min(arrival.verified.accounts)
-        origin = Origin(
-            topic=self._events_topic,
-            partition=-1,
-            offset=-1,
-            timestamp_ms=round(arrival.received_at.timestamp() * 1000),
+        body = UnreadableBody(
+            raw=arrival.raw,
+            account_id=min(arrival.verified.accounts),
+            request_id=arrival.request_id,
+            failed_at=arrival.received_at,
         )
-        return Outgoing(
-            topic=self._dead_letters_topic,
-            key=f"account:{account_id}".encode(),
-            value=self._cipher.seal(arrival.raw),
-            headers=dead_letter_headers(
-                origin=origin,
-                stage=STAGE,
-                error=error,
-                failed_at=arrival.received_at,
-                previous=_own_headers(account_id, arrival.request_id),
-            ),
-        )
+        return self._unreadable.dead_letter(body, error)
 
 
 def account_of(body: WebhookBody, verified: Verified) -> AccountId | None:
@@ -96,10 +80,3 @@ def request_id_of(header: bytes | None) -> str | None:
         return None
     text = header.decode("ascii")
     return text if text.isprintable() else None
-
-
-def _own_headers(account_id: AccountId, request_id: str | None) -> Sequence[tuple[str, bytes]]:
-    headers = [(SEALED_HEADER, SEALED_WITH), (ACCOUNT_HEADER, account_id.encode())]
-    if request_id is not None:
-        headers.append((REQUEST_ID_HEADER, request_id.encode()))
-    return headers

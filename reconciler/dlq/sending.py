@@ -21,13 +21,12 @@ from runtime.kafka.config import producer_config
 from runtime.kafka.errors import translate, translate_exception
 from runtime.settings import Settings
 from runtime.topics import DEAD_LETTERS, Catalogue, physical
+from runtime.unreadable_bodies import ACCOUNT_HEADER, REQUEST_ID_HEADER
 from schemas.codec import encode
 from schemas.dead_letters import REPLAY_HEADER, dead_letter_headers, original_headers, parse_dead_letter
 from schemas.errors import BadMessage, RoomkeeperError, Unavailable
 from zoom.webhooks.events import parse, record_key
 
-ACCOUNT_HEADER = "roomkeeper-account"
-REQUEST_ID_HEADER = "x-zm-request-id"
 TIMEOUT_SECONDS = 30.0
 _FULL_SECONDS = 0.1
 """The wait for room in the client's buffer."""
