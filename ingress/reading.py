@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ingress.api.registrant_shapes import RegistrantShape
 from ingress.api.shapes import DetailsShape, MeetingShape
 from runtime.postgres import AsyncDatabase
 from runtime.queries import queries
 from schemas.codec import decode
-from schemas.records.meeting_events import MeetingState
+from schemas.records.meeting_events import MeetingState, RegistrantState
 
 Row = Mapping[str, Any]
 
@@ -39,6 +40,25 @@ class Outcome:
         problem = self.meeting.problem
         paused = problem is not None and problem.code == "provider_unavailable"
         return paused or all(work.action == "remove" for work in self.meeting.pending)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrantOutcome:
+    """What became of a command about a registrant, and the person as it is now."""
+
+    status: str
+    code: str | None
+    message: str | None
+    registrant: RegistrantShape | None
+
+    @property
+    def is_finished(self) -> bool:
+        """Decided, and if it was accepted, with an outcome of all work about the person."""
+        if self.status != "accepted" or self.registrant is None:
+            return self.status == "rejected"
+        problem = self.registrant.problem
+        paused = problem is not None and problem.code == "provider_unavailable"
+        return paused or not self.registrant.pending
 
 
 class Reader:
@@ -72,6 +92,41 @@ class Reader:
             rows=rows,
         )
         return [_meeting(row) for row in found]
+
+    async def registrant(self, account_id: str, meeting_id: UUID, registrant_key: UUID) -> RegistrantShape | None:
+        """One person of a meeting."""
+        row = await self._one(
+            "find_registrant", account_id=account_id, meeting_id=meeting_id, registrant_key=registrant_key
+        )
+        return None if row is None else _registrant(row)
+
+    async def registrants(
+        self, account_id: str, meeting_id: str, *, status: str | None, before: tuple[str, str], rows: int
+    ) -> list[RegistrantShape]:
+        """At most so many people of a meeting after the place `before`, newest first."""
+        found = await self._many(
+            "list_registrants",
+            account_id=account_id,
+            meeting_id=meeting_id,
+            status=status,
+            before_at=before[0],
+            before_id=before[1],
+            rows=rows,
+        )
+        return [_registrant(row) for row in found]
+
+    async def registrant_outcomes(self, account_id: str, command_ids: Sequence[str]) -> Mapping[str, RegistrantOutcome]:
+        """What became of these commands so far, by their ids."""
+        found = await self._many("find_registrant_outcomes", account_id=account_id, command_ids=list(command_ids))
+        return {
+            str(row["command_id"]): RegistrantOutcome(
+                status=row["status"],
+                code=row["code"],
+                message=row["message"],
+                registrant=None if row["state"] is None else _registrant(row),
+            )
+            for row in found
+        }
 
     async def command(self, account_id: str, command_id: UUID) -> Row | None:
         """The command, once it is in Kafka."""
@@ -129,3 +184,7 @@ def _meeting(row: Row) -> MeetingShape:
     accepted_at: datetime = row["created_at"]
     details = DetailsShape.model_validate(row["details"])
     return MeetingShape.pending(details, meeting_id=str(row["meeting_id"]), accepted_at=accepted_at)
+
+
+def _registrant(row: Row) -> RegistrantShape:
+    return RegistrantShape.of_state(decode(bytes(row["state"]), RegistrantState), room=row["room"])

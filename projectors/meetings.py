@@ -62,6 +62,7 @@ class MeetingsProjection:
         """Write what these events say."""
         events = [each.record for each in batch]
         _answer(cursor, _newest((_key_of_answer(answer), version) for answer, version in _answers(events)))
+        _refuse(cursor, [event.answer for event in events if event.answer and event.answer.code == _CONFLICT])
         _release(cursor, events)
         meetings = _newest(
             ((event.account_id, event.meeting_id), _version(event, event.meeting)) for event in events if event.meeting
@@ -160,6 +161,19 @@ def _answer(cursor: Cursor[Any], answers: Mapping[Key, _Version[CommandAnswer]])
     rows = [_answer_row(answers[key]) for key in sorted(answers)]
     if rows:
         cursor.execute(queries("projectors")["answer_commands"], _columns(rows, tuple(rows[0])))
+
+
+def _refuse(cursor: Cursor[Any], conflicts: Sequence[CommandAnswer]) -> None:
+    """Tell whoever recorded another command under the same id that theirs is refused; the first one's answer stays."""
+    if conflicts:
+        rows = [
+            {
+                name: getattr(each, name)
+                for name in ("command_id", "account_id", "request_hash", "message", "decided_at")
+            }
+            for each in conflicts
+        ]
+        cursor.execute(queries("projectors")["refuse_conflicts"], {"code": _CONFLICT, **_columns(rows, tuple(rows[0]))})
 
 
 def _answers(events: Iterable[MeetingEvent]) -> Iterable[tuple[CommandAnswer, _Version[CommandAnswer]]]:

@@ -42,9 +42,10 @@ def meeting_id_for(account_id: AccountId, idempotency_key: str) -> MeetingId:
     return MeetingId(derive("meeting", account_id, idempotency_key))
 
 
-def command_id_for(account_id: AccountId, meeting_id: MeetingId, idempotency_key: str) -> CommandId:
-    """The command that a caller's idempotency key names for one meeting."""
-    return CommandId(derive("command", account_id, meeting_id, idempotency_key))
+def command_id_for(account_id: AccountId, meeting_id: MeetingId, idempotency_key: str, *, place: int = 0) -> CommandId:
+    """The command that a caller's idempotency key names for one meeting; of several in one request, that at a place."""
+    places = (str(place),) if place else ()
+    return CommandId(derive("command", account_id, meeting_id, idempotency_key, *places))
 
 
 def output_id_for(cause_id: str, kind: str) -> EventId:

@@ -7,12 +7,21 @@ hash is over the meaning of a request, not its bytes: 09:00+02:00 and the same i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from schemas.canonical import canonical_json
 from schemas.records.meeting_commands import MeetingDetails, Recurrence, RoomSettings
@@ -20,6 +29,8 @@ from schemas.schedule import resolve_start
 
 AGENDA_CHARS = 1_900
 """Zoom takes 2,000; the first line is the provider key's."""
+MOST_PEOPLE = 100
+"""People in one request: a bounded transaction, and far more than Zoom takes in one call."""
 
 
 def _not_me(host: str) -> str:
@@ -202,6 +213,64 @@ class RegistrantDecision(_Request):
     def request_hash(self) -> bytes:
         """SHA-256 over what is asked for."""
         return _hash("SetRegistrant", {"email": self.email.casefold(), "action": self.action})
+
+
+class RegistrantsRequest(_Request):
+    """People to register, each once. The order does not matter."""
+
+    registrants: list[RegistrantRequest] = Field(min_length=1, max_length=MOST_PEOPLE)
+
+    @field_validator("registrants")
+    @classmethod
+    def _once_each(cls, asked: list[RegistrantRequest]) -> list[RegistrantRequest]:
+        return _distinct(asked)
+
+    def request_hashes(self) -> dict[str, bytes]:
+        """By e-mail address, the request hash of each person's command."""
+        return _hashes(self.registrants)
+
+
+class DecisionsRequest(_Request):
+    """Decisions about registered people, one for each. The order does not matter."""
+
+    decisions: list[RegistrantDecision] = Field(min_length=1, max_length=MOST_PEOPLE)
+
+    @field_validator("decisions")
+    @classmethod
+    def _once_each(cls, asked: list[RegistrantDecision]) -> list[RegistrantDecision]:
+        return _distinct(asked)
+
+    def request_hashes(self) -> dict[str, bytes]:
+        """By e-mail address, the request hash of each person's command."""
+        return _hashes(self.decisions)
+
+
+P = TypeVar("P", RegistrantRequest, RegistrantDecision)
+
+
+def _distinct(asked: list[P]) -> list[P]:
+    """In the order of their addresses.
+
+    Raises:
+        ValueError: somebody is named twice.
+    """
+    known: dict[str, P] = {}
+    for place, each in enumerate(asked):
+        if each.email.casefold() in known:
+            raise ValueError(f"names the person at {place} twice")
+        known[each.email.casefold()] = each
+    return [known[email] for email in sorted(known)]
+
+
+def _hashes(asked: Sequence[RegistrantRequest] | Sequence[RegistrantDecision]) -> dict[str, bytes]:
+    """One person is asked for as through an outbox; of several, each command stands for the whole request."""
+    own = {each.email: each.request_hash() for each in asked}
+    if len(own) == 1:
+        return own
+    return {
+        email: _hash("together", {"all": [each.hex() for each in own.values()], "of": own[email].hex()})
+        for email in own
+    }
 
 
 def cancel_hash(*, reason: str, expected_version: int | None) -> bytes:

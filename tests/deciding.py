@@ -19,10 +19,10 @@ from runtime.postgres import connect
 from runtime.settings import Settings
 from runtime.topics import MEETING_COMMANDS, MEETING_EVENTS, physical
 from schemas.codec import decode
-from schemas.records.meeting_events import MeetingEvent
+from schemas.records.meeting_events import MeetingEvent, MeetingState, RegistrantState
 from streams.meetings.answering import AnyCommand
-from streams.meetings.fold import COMMANDS
-from tests.meeting_commands import Table, report, room
+from streams.meetings.fold import COMMANDS, meeting_key
+from tests.meeting_commands import Table, registered, report, room
 
 _NOWHERE = Consumed(topic=MEETING_EVENTS, partition=0, offset=0, timestamp_ms=0, key=None, value=b"")
 
@@ -48,6 +48,19 @@ class Decider:
                 done = report(event.meeting_id, work.provider_key, epoch=len(self.events) + number, room=found)
                 zoom_id = work.zoom_id or done.zoom_id
                 self.decide(replace(done, account_id=event.account_id, zoom_id=zoom_id))
+        if self.makes_rooms and event.registrant is not None and event.registrant.pending:
+            self._register(event.registrant)
+
+    def _register(self, person: RegistrantState) -> None:
+        """Report the person's oldest work as done: registered at once, or left to the host."""
+        meeting = self.table.entries[meeting_key(person.account_id, person.meeting_id)]
+        assert isinstance(meeting, MeetingState)
+        waits = person.pending[0].action == "register" and meeting.details.settings.approval_type == 1
+        link = None if waits else f"https://example.com/w/{person.registrant_key}"
+        found = {"registrant_id": f"zoom-{person.registrant_key[:8]}", "join_url": link}
+        status = "pending" if waits else "approved"
+        zoom_id = meeting.room.zoom_id if meeting.room else None
+        self.decide(registered(person, epoch=len(self.events), zoom_id=zoom_id, status=status, **found))
 
     def work(self, stop: threading.Event) -> None:
         """Decide whatever comes until `stop` is set."""

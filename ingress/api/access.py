@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Annotated
+from uuid import UUID
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from ingress.key_ring import Caller
-from ingress.problems import Problem
+from ingress.problems import Problem, not_found
 from ingress.services import Services
+from schemas.ids import MeetingId
 
 _BEARER = HTTPBearer(
     auto_error=False, scheme_name="API key", description="`rk_<key id>_<secret>`, made by `roomkeeper keys create`."
@@ -39,3 +41,27 @@ async def caller_of(
 
 CallerIs = Annotated[Caller, Depends(caller_of)]
 ServicesAre = Annotated[Services, Depends(services_of)]
+
+
+async def known_meeting(services: Services, caller: Caller, meeting_id: str) -> MeetingId:
+    """The meeting's id.
+
+    Raises:
+        Problem: the caller's account has no such meeting.
+    """
+    found = meeting_uuid(meeting_id)
+    if not await services.reader.knows_meeting(caller.account_id, found):
+        raise not_found("meeting")
+    return MeetingId(str(found))
+
+
+def meeting_uuid(meeting_id: str) -> UUID:
+    """The id that a path names.
+
+    Raises:
+        Problem: it is none, so there is no such meeting.
+    """
+    try:
+        return UUID(meeting_id)
+    except ValueError as error:
+        raise not_found("meeting") from error

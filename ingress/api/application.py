@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from ingress.api import answers, commands, meetings, rooms, status
+from ingress.api import answers, commands, meetings, registrants, rooms, status
 from ingress.problems import MEDIA_TYPE, ProblemBody
 from ingress.services import Services
 
@@ -17,8 +17,9 @@ Say what meetings you want; Roomkeeper makes exactly one Zoom room for each, kee
 knows who attended.
 
 * **Keys.** `Authorization: Bearer rk_...`, each key for one account. What belongs to another account is not found.
-* **Commands.** Creating, changing and cancelling are commands. `202` means: safe, whatever breaks from now on. With
-  `Prefer: wait=N` the answer is held until the work is finished. `/v1/commands/{id}` tells what became of one, and why.
+* **Commands.** Creating, changing and cancelling are commands, and so is what is asked about each registrant. `202`
+  means: safe, whatever breaks from now on. With `Prefer: wait=N` the answer is held until the work is finished.
+  `/v1/commands/{id}` tells what became of one, and why.
 * **Trying again.** Send the same `Idempotency-Key` with the same content as often as you like: it is one command.
 * **Versions.** `ETag` is a meeting's version; with `If-Match` a change is refused (412) when the meeting has moved on.
 * **Errors** are `application/problem+json` (RFC 9457): `code` is the kind, `errors` the fields, `cure` what to do.
@@ -52,6 +53,7 @@ def create_api(services: Services) -> FastAPI:
     )
     app.state.services = services
     app.include_router(meetings.router(), responses={**_PROBLEMS, **_COMMAND_PROBLEMS})
+    app.include_router(registrants.router(), responses={**_PROBLEMS, **_COMMAND_PROBLEMS})
     app.include_router(commands.router(), responses=_PROBLEMS)
     app.include_router(rooms.router(), responses=_PROBLEMS)
     app.include_router(status.router())

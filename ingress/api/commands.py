@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -9,6 +10,15 @@ from fastapi import APIRouter
 from ingress.api.access import CallerIs, ServicesAre
 from ingress.api.shapes import CommandShape
 from ingress.problems import not_found
+
+_NAMES: Mapping[str, str] = {
+    "CreateMeeting": "create",
+    "ChangeMeeting": "change",
+    "CancelMeeting": "cancel",
+    "AddRegistrant": "add_registrant",
+    "SetRegistrant": "set_registrant",
+    "RetryRoom": "retry",
+}
 
 
 def router() -> APIRouter:
@@ -28,8 +38,9 @@ async def read(caller: CallerIs, services: ServicesAre, command_id: str) -> Comm
         raise not_found("command")
     return CommandShape(
         command_id=str(row["command_id"]),
-        command=row["command"].removesuffix("Meeting").lower(),
+        command=_NAMES[row["command"]],
         meeting_id=str(row["meeting_id"]),
+        registrant_id=None if row["registrant_key"] is None else str(row["registrant_key"]),
         status=row["status"],
         code=row["code"],
         message=row["message"],

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from fastapi import Response
 
@@ -24,14 +25,19 @@ from ingress.waiting import LOOK_SECONDS
 from schemas.errors import Unavailable
 from schemas.records.meeting_commands import CreateMeeting
 
+T = TypeVar("T")
+
 _KINDS: Mapping[str, str] = {
     "meeting_not_found": "not_found",
+    "registrant_not_found": "not_found",
     "meeting_cancelled": "meeting_cancelled",
     "version_conflict": "version_conflict",
     "idempotency_conflict": "idempotency_key_reused",
     "invalid_change": "invalid_request",
 }
 """Which problem a rejection is, by its code; others are `rejected`."""
+WAITED: Mapping[str, str] = {"preference-applied": "wait"}
+"""Said of answers that were waited for."""
 
 
 async def answer_command(services: Services, command: Command, *, prefer: str | None) -> Response:
@@ -41,39 +47,56 @@ async def answer_command(services: Services, command: Command, *, prefer: str | 
         Problem: it is refused, now or while the caller waits.
     """
     receipt = await services.gate.accept(command)
-    seconds = wait_seconds(prefer, most=services.settings.max_wait_seconds)
-    outcome = await _finished(services, command, seconds) if seconds else None
+    outcome = await finished(services, command.meeting_id, prefer, lambda: _outcome(services, command))
     if outcome is None:
         return _accepted(receipt, is_create=isinstance(command, CreateMeeting))
     if outcome.status == "rejected" or outcome.meeting is None:
-        raise Problem(_KINDS.get(outcome.code or "", "rejected"), outcome.message)
+        raise rejection(outcome.code, outcome.message)
     shape = MeetingShape.of_state(outcome.meeting)
     is_create = isinstance(command, CreateMeeting)
-    headers = {**etag(shape.version), "preference-applied": "wait"}
+    headers = {**etag(shape.version), **WAITED}
     if is_create:
         headers["location"] = f"/v1/meetings/{receipt.meeting_id}"
-    return _json(shape.model_dump_json(), status=201 if is_create else 200, headers=headers)
+    return json_answer(shape.model_dump_json(), status=201 if is_create else 200, headers=headers)
 
 
-async def _finished(services: Services, command: Command, seconds: int) -> Outcome | None:
-    """The outcome, once the command is finished; None when it is not within these seconds, or nobody may wait."""
-    if not services.bell.has_room:
+async def finished(
+    services: Services, meeting_id: str, prefer: str | None, look: Callable[[], Awaitable[T | None]]
+) -> T | None:
+    """What `look` finds in the end; None when that takes longer than the caller prefers, or nobody may wait."""
+    seconds = wait_seconds(prefer, most=services.settings.max_wait_seconds)
+    if not seconds or not services.bell.has_room:
         return None
     deadline = services.clock.monotonic_seconds() + seconds
-    with services.bell.waiting_for(command.meeting_id) as changed:
+    with services.bell.waiting_for(meeting_id) as changed:
         while not services.bell.is_closed:
             changed.clear()
             try:
-                outcome = await services.reader.outcome(command.account_id, command.command_id)
+                found = await look()
             except Unavailable:
                 return None  # the command is safe, and that is what 202 says
-            if outcome is not None and outcome.is_finished:
-                return outcome
+            if found is not None:
+                return found
             left_seconds = deadline - services.clock.monotonic_seconds()
             if left_seconds <= 0:
                 return None
             await _rung(changed, min(left_seconds, LOOK_SECONDS))
     return None
+
+
+def rejection(code: str | None, message: str | None) -> Problem:
+    """A rejected command as a problem."""
+    return Problem(_KINDS.get(code or "", "rejected"), message)
+
+
+def json_answer(text: str, *, status: int, headers: Mapping[str, str]) -> Response:
+    """A JSON text as it is."""
+    return Response(text, status_code=status, media_type="application/json", headers=dict(headers))
+
+
+async def _outcome(services: Services, command: Command) -> Outcome | None:
+    outcome = await services.reader.outcome(command.account_id, command.command_id)
+    return outcome if outcome is not None and outcome.is_finished else None
 
 
 async def _rung(changed: asyncio.Event, seconds: float) -> None:
@@ -94,8 +117,4 @@ def _accepted(receipt: Receipt, *, is_create: bool) -> Response:
         meeting=meeting,
         command=command,
     )
-    return _json(body.model_dump_json(), status=202, headers={"location": meeting if is_create else command})
-
-
-def _json(text: str, *, status: int, headers: Mapping[str, str]) -> Response:
-    return Response(text, status_code=status, media_type="application/json", headers=dict(headers))
+    return json_answer(body.model_dump_json(), status=202, headers={"location": meeting if is_create else command})

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from typing import Annotated
+
+from fastapi import Header
 
 from ingress.problems import Problem, header_problem
 
@@ -10,6 +13,23 @@ IDEMPOTENCY_KEY_CHARS = 255
 _VISIBLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,253}[\x21-\x7e])?")
 _VERSION = re.compile(r'(?:W/)?"?(?P<version>[0-9]{1,18})"?')
 _WAIT = re.compile(r"wait=\"?(?P<seconds>[0-9]{1,4})\"?")
+
+
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        description="Your name for this request, 1 to 255 visible ASCII characters. The same key with the same content "
+        "is the same command, however often it is sent.",
+    ),
+]
+IfMatch = Annotated[
+    str | None, Header(alias="If-Match", description='The version that you know, as `ETag` gives it: `"3"`.')
+]
+Prefer = Annotated[
+    str | None,
+    Header(description="`wait=N`: hold the answer up to N seconds (30 at most) until the work is finished."),
+]
 
 
 def idempotency_key(value: str | None) -> str | None:

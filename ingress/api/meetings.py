@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-from fastapi import APIRouter, Body, Header, Query, Response
+from fastapi import APIRouter, Body, Query, Response
 
-from ingress.api.access import CallerIs, ServicesAre
+from ingress.api.access import CallerIs, ServicesAre, known_meeting, meeting_uuid
 from ingress.api.finishing import answer_command
-from ingress.api.headers import etag, expected_version, idempotency_key, required_key
+from ingress.api.headers import IdempotencyKey, IfMatch, Prefer, etag, expected_version, idempotency_key, required_key
+from ingress.api.paging import Cursor, Limit, page_of, place_of
 from ingress.api.shapes import Accepted, MeetingPage, MeetingShape
-from ingress.cursor import CURSOR_CHARS, decode_cursor, encode_cursor
 from ingress.key_ring import Caller
 from ingress.problems import body_problem, not_found, query_problem
-from ingress.reading import EVERYTHING
-from ingress.services import Services
 from schemas.ids import CommandId, MeetingId, command_id_for, meeting_id_for
 from schemas.records.meeting_commands import CancelMeeting, ChangeMeeting, CreateMeeting, MeetingDetails
 from schemas.requests import ChangeRequest, MeetingRequest, cancel_hash
 from schemas.schedule import ScheduleError, resolve_start
 
 REASON_CHARS = 500
-
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        description="Your name for this request, 1 to 255 visible ASCII characters. The same key with the same content "
-        "is the same command, however often it is sent.",
-    ),
-]
-IfMatch = Annotated[
-    str | None, Header(alias="If-Match", description='The version that you know, as `ETag` gives it: `"3"`.')
-]
-Prefer = Annotated[
-    str | None,
-    Header(description="`wait=N`: hold the answer up to N seconds (30 at most) until the work is finished."),
-]
 
 _CREATE_EXAMPLES: Any = {
     "one meeting": {
@@ -119,10 +100,8 @@ async def create(
 async def listed(
     caller: CallerIs,
     services: ServicesAre,
-    cursor: Annotated[
-        str | None, Query(max_length=CURSOR_CHARS, description="`next_cursor` of the page before.")
-    ] = None,
-    limit: Annotated[int | None, Query(ge=1, le=200, description="Meetings on a page.")] = None,
+    cursor: Cursor = None,
+    limit: Limit = None,
     status: Annotated[Literal["pending", "scheduled", "cancelled"] | None, Query(description="Only these.")] = None,
     host: Annotated[str | None, Query(max_length=128, description="Only this host's, as it was asked for.")] = None,
 ) -> MeetingPage:
@@ -130,17 +109,15 @@ async def listed(
     rows = limit or services.settings.page_size
     scope = ("meetings", caller.account_id, status, host)
     found = await services.reader.meetings(
-        caller.account_id, status=status, host=host, before=_place(cursor, scope), rows=rows + 1
+        caller.account_id, status=status, host=host, before=place_of(cursor, scope=scope), rows=rows + 1
     )
-    items, more = found[:rows], len(found) > rows
-    last = items[-1] if more else None
-    after = encode_cursor((last.created_at.isoformat(), last.meeting_id), scope=scope) if last else None
+    items, after = page_of(found, rows=rows, scope=scope, place=lambda each: (each.created_at, each.meeting_id))
     return MeetingPage(items=items, next_cursor=after)
 
 
 async def read(caller: CallerIs, services: ServicesAre, meeting_id: str, response: Response) -> MeetingShape:
     """One meeting, also while its create is pending. `ETag` is its version."""
-    meeting = await services.reader.meeting(caller.account_id, _uuid(meeting_id))
+    meeting = await services.reader.meeting(caller.account_id, meeting_uuid(meeting_id))
     if meeting is None:
         raise not_found("meeting")
     response.headers.update(etag(meeting.version))
@@ -159,7 +136,7 @@ async def change(
     """Change what the body names; the rest stays as it is. The room follows."""
     version = expected_version(if_match)
     _check_start(request)
-    known = await _known(services, caller, meeting_id)
+    known = await known_meeting(services, caller, meeting_id)
     changes = request.changes()
     command = ChangeMeeting(
         command_id=_command_id(caller, known, key),
@@ -188,7 +165,7 @@ async def cancel(
     version = expected_version(if_match)
     if not reason.isprintable():
         raise query_problem("reason", "must be printable text")
-    known = await _known(services, caller, meeting_id)
+    known = await known_meeting(services, caller, meeting_id)
     command = CancelMeeting(
         command_id=_command_id(caller, known, key),
         account_id=caller.account_id,
@@ -220,33 +197,7 @@ def _check_start(request: ChangeRequest) -> None:
         raise body_problem(error.field, str(error)) from error
 
 
-async def _known(services: Services, caller: Caller, meeting_id: str) -> MeetingId:
-    found = _uuid(meeting_id)
-    if not await services.reader.knows_meeting(caller.account_id, found):
-        raise not_found("meeting")
-    return MeetingId(str(found))
-
-
 def _command_id(caller: Caller, meeting_id: MeetingId, key: str | None) -> CommandId:
     """Without a key every request is a command of its own."""
     named = idempotency_key(key)
     return CommandId(str(uuid4())) if named is None else command_id_for(caller.account_id, meeting_id, named)
-
-
-def _uuid(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError as error:
-        raise not_found("meeting") from error
-
-
-def _place(cursor: str | None, scope: tuple[str | None, ...]) -> tuple[str, str]:
-    if cursor is None:
-        return EVERYTHING
-    place = decode_cursor(cursor, scope=scope, parts=2)
-    try:
-        if place is not None:
-            return datetime.fromisoformat(place[0]).isoformat(), str(UUID(place[1]))
-    except ValueError:
-        pass
-    raise query_problem("cursor", "is not one that this list has given; begin again without it")

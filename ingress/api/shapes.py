@@ -173,8 +173,11 @@ class CommandShape(_Shape):
     """What became of a command."""
 
     command_id: str
-    command: str = Field(description="`create`, `change` or `cancel`.")
+    command: str = Field(
+        description="`create`, `change`, `cancel`, `add_registrant`, `set_registrant`, or an operator's `retry`."
+    )
     meeting_id: str
+    registrant_id: str | None = Field(None, description="The person, when it is about one.")
     status: Literal["pending", "accepted", "rejected"]
     code: str | None = Field(description="Why it was rejected, as a word.", examples=["version_conflict"])
     message: str | None = Field(description="Why it was rejected, as a sentence.")

@@ -118,6 +118,16 @@ ON CONFLICT (command_id) DO UPDATE SET
 WHERE stored.account_id = excluded.account_id AND stored.request_hash = excluded.request_hash
   AND (excluded.generation, excluded.revision) >= (coalesce(stored.generation, -1), coalesce(stored.revision, -1));
 
+-- name: refuse_conflicts
+-- Commands that were recorded under an id which another command had already: only a row with the same content is theirs.
+UPDATE commands AS stored SET status = 'rejected', code = %(code)s, message = c.message, decided_at = c.decided_at
+FROM unnest(
+    %(command_id)s::uuid[], %(account_id)s::text[], %(request_hash)s::bytea[], %(message)s::text[],
+    %(decided_at)s::timestamptz[]
+) AS c (command_id, account_id, request_hash, message, decided_at)
+WHERE stored.command_id = c.command_id AND stored.account_id = c.account_id
+  AND stored.request_hash = c.request_hash AND stored.status = 'pending';
+
 -- name: notify_meetings
 -- Tells whoever waits for these meetings, and the room workers, when this transaction commits.
 SELECT pg_notify('roomkeeper_meetings', meeting_id::text) FROM unnest(%(meeting_id)s::uuid[]) AS m (meeting_id);

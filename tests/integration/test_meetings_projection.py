@@ -181,6 +181,21 @@ def test_conflict_leaves_the_first_answer(connection: Connection) -> None:
     assert rows(connection, "SELECT status, code FROM commands") == [("accepted", None)]
 
 
+def test_conflict_refuses_the_command_that_was_recorded(connection: Connection) -> None:
+    """What ingress recorded while an outbox sent other content under the same key ends as refused, with the reason."""
+    caller, table = Caller(), Table()
+    first, second = caller.create(), caller.create(topic="Other")
+    connection.execute(
+        "INSERT INTO commands (command_id, account_id, meeting_id, command, request_hash, accepted_at)"
+        " VALUES (%s, %s, %s, 'CreateMeeting', %s, now())",
+        (second.command_id, second.account_id, second.meeting_id, second.request_hash),
+    )
+    apply(connection, table.put(first), table.put(second))
+    apply(connection, table.put(first))
+    told = rows(connection, "SELECT status, code, request_hash FROM commands WHERE message IS NOT NULL")
+    assert told == [("rejected", "idempotency_conflict", second.request_hash)]
+
+
 def test_refusal_answers_a_recorded_command(connection: Connection) -> None:
     """The row that ingress made is completed with the reason."""
     table, caller = Table(), Caller()

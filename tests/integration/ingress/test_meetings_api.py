@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -12,11 +13,12 @@ import pytest
 
 from runtime.topics import MEETING_COMMANDS
 from schemas.codec import decode
-from schemas.ids import AccountId, meeting_id_for
+from schemas.ids import AccountId, command_id_for, meeting_id_for
 from streams.meetings.fold import COMMANDS
 from tests.deciding import Decider, deciding
 from tests.ingress import ACCOUNT, records
 from tests.integration.ingress.conftest import Running
+from tests.meeting_commands import Caller
 from tests.waiting import wait_for
 
 MEETING = {
@@ -116,6 +118,18 @@ def test_a_key_with_other_content_is_refused_at_once(api: httpx.Client) -> None:
     second = create(api, key, topic="Other topic")
     assert (second.status_code, second.json()["code"]) == (422, "idempotency_key_reused")
     assert api.get(first.headers["location"]).json()["topic"] == "Planning call"
+
+
+def test_a_key_that_an_outbox_used_meanwhile_is_refused(api: httpx.Client, decider: Decider) -> None:
+    """ZC34: other content was decided first under the key: 422 for who waits, and the command tells why."""
+    key = uuid4().hex
+    decider.table.put(replace(Caller(key=key, account=AccountId(ACCOUNT)).create(), issued_by="outbox:bookings"))
+    answer = create(api, key, headers=WAIT)
+    command = command_id_for(AccountId(ACCOUNT), meeting_id_for(AccountId(ACCOUNT), key), key)
+    told = api.get(f"/v1/commands/{command}").json()
+    assert (answer.status_code, answer.json()["code"]) == (422, "idempotency_key_reused")
+    assert (told["status"], told["code"], bool(told["message"])) == ("rejected", "idempotency_conflict", True)
+    assert create(api, key).status_code == 202
 
 
 def test_a_change_with_the_right_version_is_made(api: httpx.Client, decider: Decider) -> None:

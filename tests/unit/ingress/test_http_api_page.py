@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fastapi.routing import APIRoute
 
-from ingress.api import commands, meetings, rooms, status
+from ingress.api import commands, meetings, registrants, rooms, status
 from ingress.problems import KINDS
 from ingress.webhooks import OWN_PATH, PATH
 
@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "http-api.md").read_text(encoding="
 
 def test_the_page_tells_of_every_path() -> None:
     """Every route of the API and of the webhooks, with its method."""
-    routes = [route for part in (meetings, commands, rooms, status) for route in part.router().routes]
+    routes = [route for part in (meetings, registrants, commands, rooms, status) for route in part.router().routes]
     wanted = {f"POST {PATH}", f"POST {OWN_PATH}"}
     for route in routes:
         assert isinstance(route, APIRoute)
