@@ -1,4 +1,4 @@
-"""What every test can ask for: the stack of the run, a corner of it, or a stack of its own to break."""
+"""What every test can ask for: the stack of the run, a corner of it, or a stack to break."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from runtime.settings import KafkaSettings, PostgresSettings, Settings, load
+from tests import effort
 from tests.stack import Stack, running_stack
+
+effort.register()
 
 
 @pytest.fixture(scope="session")
@@ -29,12 +32,22 @@ def settings(stack: Stack) -> Iterator[Settings]:
         yield own
 
 
-@pytest.fixture
-def private_stack() -> Iterator[Stack]:
-    """A stack that no other test uses: its broker and database may be stopped, killed and frozen."""
+@pytest.fixture(scope="session")
+def breakable_stack(stack: Stack) -> Iterator[Stack]:
+    """The stack of the run where that was brought up for it; where addresses were given, one that is."""
+    if stack.backing.broker is not None and stack.backing.database is not None:
+        yield stack
+        return
     alone = load().model_copy(update={"kafka": KafkaSettings(), "postgres": PostgresSettings()})
     with (
         tempfile.TemporaryDirectory(prefix="roomkeeper-tests-") as folder,
         running_stack(alone, Path(folder)) as running,
     ):
         yield running
+
+
+@pytest.fixture
+def private_stack(breakable_stack: Stack) -> Iterator[Stack]:
+    """A stack that nobody else uses meanwhile: its broker and database may be stopped, killed and frozen."""
+    yield breakable_stack
+    breakable_stack.mend()

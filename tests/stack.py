@@ -60,6 +60,14 @@ class Stack:
             with self._administrator() as connection:  # another one: the server may have been restarted meanwhile
                 connection.execute(_DROP.format(sql.Identifier(name)))
 
+    def mend(self) -> None:
+        """Broker and database run again, whatever a test has done to them."""
+        for server in (self.backing.broker, self.backing.database):
+            if server is not None:
+                if server.running:
+                    server.resume()
+                server.start()
+
     def _template(self) -> str:
         """The name of the migrated template, made when it is not there; another version's migrations have another."""
         digest = hashlib.sha256("".join(each.checksum for each in migrations()).encode()).hexdigest()[:12]

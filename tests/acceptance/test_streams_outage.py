@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from roomkeeper.embedded.backing import Server
 from tests.stack import Stack
-from tests.streams.bench import counting_bench
+from tests.streams.bench import Bench, counting_bench
 from tests.waiting import wait_for
 
 SESSION_PASSED = "Heartbeat session expired - marking coordinator dead"
 """What aiokafka says once it has heard nothing for a whole session; the long outages are part of `make chaos`."""
 
 
-def test_a_broker_that_freezes(private_stack: Stack, tmp_path: Path) -> None:
+@pytest.fixture
+def bench(private_stack: Stack, tmp_path: Path) -> Iterator[Bench]:
+    """A bench on a broker that may be broken."""
+    with private_stack.corner() as settings:
+        yield counting_bench(settings, tmp_path, a=2)
+
+
+def test_a_broker_that_freezes(private_stack: Stack, bench: Bench) -> None:
     """Frozen for longer than a session: the worker holds, is assigned its partitions again, and loses nothing."""
-    bench = counting_bench(private_stack.settings, tmp_path, a=2)
     bench.feed(3_000)
     with bench.worker() as worker:
         worker.wait_until_ready()
@@ -27,9 +36,8 @@ def test_a_broker_that_freezes(private_stack: Stack, tmp_path: Path) -> None:
     bench.judge()
 
 
-def test_a_broker_that_dies(private_stack: Stack, tmp_path: Path) -> None:
+def test_a_broker_that_dies(private_stack: Stack, bench: Bench) -> None:
     """Killed and started again under load: the worker goes on, or ends with a reason and its successor does."""
-    bench = counting_bench(private_stack.settings, tmp_path, a=2)
     bench.feed(6_000)
     with bench.worker() as worker:
         worker.wait_until_ready()

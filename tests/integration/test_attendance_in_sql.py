@@ -17,14 +17,14 @@ from runtime.settings import Settings
 from schemas.records.zoom_events import ZoomEvent
 from schemas.rooms.attendance import Attendance
 from tests.chaos import HORIZON, attended, histories
+from tests.effort import examples
 from tests.rooms import ACCOUNT, M, Rooms, ms
 
 PROJECTION = RoomsProjection()
 NOW = HORIZON + 20
 NOWHERE = Consumed(topic="room-events", partition=0, offset=0, timestamp_ms=0, key=None, value=None)
 many = settings(
-    max_examples=60,
-    deadline=None,
+    examples(60),
     # The database is the test's, and every example empties it first.
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

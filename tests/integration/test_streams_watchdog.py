@@ -28,7 +28,6 @@ def test_a_worker_that_stands_still_ends(settings: Settings, tmp_path: Path, fau
         assert worker.wait_until_ended() == 1
         assert worker.said("watchdog.ends")[0]["reason"].startswith(reason)
         assert "most recent call first" in worker.log.read_text()
-    assert bench.lag() == 20
 
 
 def test_a_frozen_event_loop_ends_the_process(settings: Settings, tmp_path: Path) -> None:

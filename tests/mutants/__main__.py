@@ -17,6 +17,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tests.effort import THOROUGH
 from tests.mutants.faults import FAULTS, Fault
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -85,6 +86,7 @@ def _failure(place: Path) -> str | None:
         "no:cacheprovider",
         "--no-header",
         "--timeout=900",
+        f"--hypothesis-profile={THOROUGH}",
         *SUITE,
     ]
     quiet = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "examples")}

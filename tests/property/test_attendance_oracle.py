@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from schemas.records.zoom_events import ZoomEvent
 from tests.chaos import HORIZON, attended
+from tests.effort import examples
 from tests.oracle import count
 from tests.rooms import Rooms, ms
 
 NOW = HORIZON + 20
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(attended())
 def test_attendance_is_what_the_oracle_counts(events: list[ZoomEvent]) -> None:
     """Every person of every run has the seconds that a count from scratch gives, and no other person is there."""

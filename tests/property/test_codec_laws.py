@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.catalogue import RECORDS
 from schemas.codec import HEADER_BYTES, decode, encode
 from schemas.errors import DecodeError
+from tests.effort import examples
 from tests.record_strategies import records
 
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 every_record = pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS.keys())
 
 
 @every_record
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(data=st.data())
 def test_decode_is_the_inverse_of_encode(record: type, data: st.DataObject) -> None:
     """Whatever the types allow comes back equal."""
@@ -25,7 +26,7 @@ def test_decode_is_the_inverse_of_encode(record: type, data: st.DataObject) -> N
 
 
 @every_record
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(data=st.data())
 def test_truncated_bytes_are_refused_at_every_length(record: type, data: st.DataObject) -> None:
     """No proper prefix of a record is taken for a record."""

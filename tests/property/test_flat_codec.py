@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from fastavro import schemaless_reader, schemaless_writer
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.binary import Flat
 from schemas.catalogue import RECORDS
 from schemas.codec import HEADER_BYTES, Schema, encode, load, name_and_text
 from schemas.mapping import from_avro, to_avro
+from tests.effort import examples
 from tests.record_strategies import records
 
 FLAT = ("ZoomEvent", "RoomEvent", "RoomEntry", "Revised", "SecurityAlert", "CommandAnswer")
@@ -26,7 +27,7 @@ def schema(name: str) -> Schema:
 
 
 @flat_record
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_flat_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> None:
     """What the quick writer writes, fastavro would have written."""
@@ -37,7 +38,7 @@ def test_flat_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> Non
 
 
 @flat_record
-@settings(max_examples=100, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_flat_reading_is_that_of_fastavro(name: str, data: st.DataObject) -> None:
     """What the quick reader reads, fastavro would have read."""

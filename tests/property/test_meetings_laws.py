@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import permutations
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.codec import encode
@@ -75,7 +75,6 @@ def values(table: Table) -> dict[str, bytes]:
     return {key: encode(entry) for key, entry in table.entries.items()}
 
 
-@settings(deadline=None)  # a machine under load is no fault of the fold
 @given(histories)
 def test_replay_gives_the_same_bytes(history: list[tuple[Any, ...]]) -> None:
     """The same commands make the same entries and the same events, byte for byte."""
@@ -84,7 +83,6 @@ def test_replay_gives_the_same_bytes(history: list[tuple[Any, ...]]) -> None:
     assert (values(one), one.events) == (values(two), two.events)
 
 
-@settings(deadline=None)  # a machine under load is no fault of the fold
 @given(histories, st.data())
 def test_repeats_change_nothing(history: list[tuple[Any, ...]], data: st.DataObject) -> None:
     """Commands that come again later, however often, leave every entry as it was and are answered by the first event."""
@@ -102,7 +100,6 @@ def test_repeats_change_nothing(history: list[tuple[Any, ...]], data: st.DataObj
     }
 
 
-@settings(deadline=None)  # a machine under load is no fault of the fold
 @given(histories)
 def test_pending_work_makes_sense_at_every_moment(history: list[tuple[Any, ...]]) -> None:
     """At most one create, update and cancel; none for what is not wanted; each room in excess known; no key used twice."""
@@ -137,7 +134,6 @@ def _check(meeting: MeetingState) -> None:
     assert [work.n for work in meeting.pending] == sorted({work.n for work in meeting.pending})
 
 
-@settings(deadline=None)  # a machine under load is no fault of the fold
 @given(st.booleans(), st.permutations(range(6)))
 def test_order_of_reports_does_not_decide_how_many_rooms_stay(cancelled: bool, order: list[int]) -> None:
     """Whatever comes first: one room stays, or none of a cancelled meeting, and every other room is to be removed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.codec import decode, encode
@@ -16,9 +16,10 @@ from streams.rooms.deltas import EXPIRY
 from streams.rooms.fact import AHEAD_MS
 from streams.rooms.lattice import EXPIRED, GONE, POINTS_KEPT, join, newest
 from tests.chaos import histories
+from tests.effort import examples
 from tests.rooms import ACCOUNT, FOLD, M, Rooms, body, heard, record
 
-many = settings(max_examples=80, deadline=None)
+many = examples(80)
 
 CLOCKS = st.sampled_from(["1-------------1a", "117961361110001a", "117961361110001b", "017961361120001a"])
 VALUES = st.one_of(

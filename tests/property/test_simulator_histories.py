@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from runtime.randomness import Random, seeded
@@ -17,6 +17,7 @@ from schemas.rooms.runs import runs
 from simulator.histories import ACCOUNT_ID, History, history
 from simulator.truth import RunTruth
 from streams.rooms.fold import RoomsFold
+from tests.effort import examples
 from tests.rooms import record
 from zoom.webhooks import parse
 
@@ -77,7 +78,7 @@ def _true_run(run: RunTruth) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32), st.integers(1, 2))
 def test_the_fold_counts_as_the_simulator_does(seed: int, room_count: int) -> None:
     """Whatever happened, shuffled and with a third told twice, gives the true runs and the true attendance."""

@@ -3,40 +3,26 @@
 from __future__ import annotations
 
 import signal
-import tempfile
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 
 from roomkeeper.embedded.backing import Server
 from runtime.clock import SystemClock
-from runtime.settings import KafkaSettings, PostgresSettings, Settings, load
+from runtime.settings import Settings
 from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS
 from schemas.codec import decode
 from schemas.ids import AccountId, meeting_id_for
 from schemas.records.meeting_commands import CreateMeeting
 from schemas.records.zoom_events import ZoomEvent
 from tests.ingress import FixedClock, Receiver, new_api_key, prepared, process, records, serving
-from tests.stack import Stack, running_stack
+from tests.stack import Stack
 from tests.waiting import wait_for
 
 OUR_PATIENCE_SECONDS = 2.5
 BODY = b'{"event":"meeting.started","event_ts":1773136800000,"payload":{"object":{"id":91000000001,"uuid":"u"}}}'
-
-
-@pytest.fixture(scope="module")
-def breakable() -> Iterator[Stack]:
-    """A stack for this module alone: the same one for all its outages, since each leaves it in order."""
-    alone = load().model_copy(update={"kafka": KafkaSettings(), "postgres": PostgresSettings()})
-    with (
-        tempfile.TemporaryDirectory(prefix="roomkeeper-tests-") as folder,
-        running_stack(alone, Path(folder)) as running,
-    ):
-        yield running
 
 
 def broker_of(stack: Stack) -> Server:
@@ -46,11 +32,11 @@ def broker_of(stack: Stack) -> Server:
 
 
 def test_zc11_a_broker_that_does_not_answer_means_503_in_time_and_one_that_is_back_means_204(
-    breakable: Stack,
+    private_stack: Stack,
 ) -> None:
     """Frozen or gone, each delivery is 503 within 2.5 s; afterwards the same one is taken, and all that was is there."""
-    broker = broker_of(breakable)
-    with breakable.corner() as corner:
+    broker = broker_of(private_stack)
+    with private_stack.corner() as corner:
         settings = prepared(corner)
         with serving(settings) as url:
             receiver = Receiver(url=url, settings=settings, clock=FixedClock(at=SystemClock().now()))
@@ -81,10 +67,10 @@ def test_zc11_a_broker_that_does_not_answer_means_503_in_time_and_one_that_is_ba
     assert int(command.headers["retry-after"]) >= 1
 
 
-def test_a_command_that_was_never_acknowledged_is_sent_again_when_it_is_repeated(breakable: Stack) -> None:
+def test_a_command_that_was_never_acknowledged_is_sent_again_when_it_is_repeated(private_stack: Stack) -> None:
     """503 while the broker is frozen, and nothing to be read; the repeat is taken, and all copies are one record."""
-    broker = broker_of(breakable)
-    with breakable.corner() as corner:
+    broker = broker_of(private_stack)
+    with private_stack.corner() as corner:
         settings = prepared(corner)
         headers = {"authorization": f"Bearer {new_api_key(settings)}", "idempotency-key": "cmd-0001"}
         with serving(settings) as url:
