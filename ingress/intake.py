@@ -7,29 +7,18 @@ sealed, because bytes that cannot be parsed cannot be cleaned of secrets.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from runtime.cipher import Cipher
 from runtime.kafka.producer import Outgoing
 from runtime.topics import ZOOM_EVENTS, physical
 from runtime.unreadable_bodies import UnreadableBodies, UnreadableBody
-from schemas.codec import encode
 from schemas.errors import BadMessage
 from schemas.ids import AccountId
 from zoom.signature import Verified
-from zoom.webhooks import WebhookBody, record_key, zoom_event
+from zoom.webhooks import WebhookBody, zoom_event_record
 
 STAGE = "ingress"
 REQUEST_ID_CHARS = 128
-
-
-class Arrival(NamedTuple):
-    """One authentic delivery. Build it with keywords; a tuple, for speed."""
-
-    raw: bytes
-    verified: Verified
-    request_id: str | None
-    received_at: datetime
 
 
 class Intake:
@@ -37,26 +26,25 @@ class Intake:
 
     def __init__(self, *, topic_prefix: str, cipher: Cipher) -> None:
         """`topic_prefix` is what this cluster's topic names begin with."""
-        self._events_topic = physical(ZOOM_EVENTS, prefix=topic_prefix)
+        self.events_topic = physical(ZOOM_EVENTS, prefix=topic_prefix)
         self._unreadable = UnreadableBodies(stage=STAGE, topic_prefix=topic_prefix, cipher=cipher)
 
-    def event(self, arrival: Arrival, body: WebhookBody, *, account_id: AccountId) -> Outgoing:
+    def event(
+        self, body: WebhookBody, *, account_id: AccountId, request_id: str | None, received_at: datetime
+    ) -> Outgoing:
         """The record of `zoom-events`.
 
         Raises:
             BadMessage: the body cannot be an event.
         """
-        event = zoom_event(body, account_id=account_id, request_id=arrival.request_id, received_at=arrival.received_at)
-        return Outgoing(topic=self._events_topic, key=record_key(event).encode(), value=encode(event))
+        key, value = zoom_event_record(body, account_id=account_id, request_id=request_id, received_at=received_at)
+        return Outgoing(self.events_topic, key.encode(), value)
 
-    def dead_letter(self, arrival: Arrival, error: BadMessage) -> Outgoing:
+    def dead_letter(
+        self, raw: bytes, error: BadMessage, *, verified: Verified, request_id: str | None, received_at: datetime
+    ) -> Outgoing:
         """The record of `dead-letters`: the bytes as they came, sealed."""
-        body = UnreadableBody(
-            raw=arrival.raw,
-            account_id=min(arrival.verified.accounts),
-            request_id=arrival.request_id,
-            failed_at=arrival.received_at,
-        )
+        body = UnreadableBody(raw=raw, account_id=min(verified.accounts), request_id=request_id, failed_at=received_at)
         return self._unreadable.dead_letter(body, error)
 
 

@@ -13,16 +13,16 @@ An ASGI application of its own, before the framework: bounded bytes, then the si
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
 import orjson
 import structlog
 
-from ingress.body import BodyFault, Receive, Scope, Send, read_body
+from ingress.body import BodyFault, Message, Receive, Scope, Send, read_body
 from ingress.counts import WebhookCounts
-from ingress.intake import Arrival, Intake, account_of, request_id_of
+from ingress.intake import Intake, account_of, request_id_of
 from ingress.refusals import ACCOUNT_UNKNOWN, CHALLENGE_REFUSED, Refusals
 from ingress.secrets import Secrets
 from runtime.clock import Clock
@@ -59,6 +59,13 @@ class Answer:
     outcome: str
     headers: tuple[tuple[bytes, bytes], ...] = ()
     body: bytes = b""
+    messages: tuple[Message, Message] = field(init=False, repr=False, compare=False)
+    """As the server wants it told."""
+
+    def __post_init__(self) -> None:
+        """Most answers are made once and given often."""
+        start = {"type": "http.response.start", "status": self.status, "headers": self.headers}
+        object.__setattr__(self, "messages", (start, {"type": "http.response.body", "body": self.body}))
 
 
 ACCEPTED = Answer(status=204, outcome="accepted")
@@ -94,65 +101,75 @@ class Webhooks:
         self._producer = producer
         self._refusals = refusals
         self._clock = clock
+        self._seconds = clock.monotonic_seconds
         self._counts = WebhookCounts(metrics)
         self._quiet_until = 0.0
         self._log = structlog.get_logger("roomkeeper.ingress")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        began = self._clock.monotonic_seconds()
+        began = self._seconds()
         answer = await self._answer(scope, receive) if scope["method"] == "POST" else NOT_ALLOWED
-        await send({"type": "http.response.start", "status": answer.status, "headers": answer.headers})
-        await send({"type": "http.response.body", "body": answer.body})
-        self._counts.answered(answer.outcome, self._clock.monotonic_seconds() - began)
+        start, end = answer.messages
+        await send(start)
+        await send(end)
+        self._counts.answered(answer.outcome, self._seconds() - began)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Answer:
         heads = _heads(scope["headers"])
-        raw = await read_body(receive, declared=heads.length, limit_bytes=self._settings.max_body_bytes)
+        raw = await read_body(receive, declared=heads.get(b"content-length"), limit_bytes=self._settings.max_body_bytes)
         if isinstance(raw, BodyFault):
             return FAULTS[raw]
-        account, secrets = self._secrets_for(scope["path"])
+        found = self._judge(raw, heads, path=scope["path"])
+        if isinstance(found, Answer):
+            return found
+        began = self._seconds()
+        try:
+            await self._producer.deliver(found)
+        except RoomkeeperError as error:
+            self._tell_unavailable(found, error)
+            return UNAVAILABLE
+        self._counts.acknowledged(found.topic, self._seconds() - began)
+        return ACCEPTED if found.topic == self._intake.events_topic else DEAD_LETTER
+
+    def _judge(self, raw: bytes, heads: Mapping[bytes, bytes], *, path: str) -> Answer | Outgoing:
+        """The answer, or the record that the broker must have first."""
+        account, secrets = self._secrets_for(path)
         now = self._clock.now()
         verified = verify(
             raw,
-            signature=heads.signature,
-            timestamp=heads.timestamp,
+            signature=heads.get(SIGNATURE_HEADER),
+            timestamp=heads.get(TIMESTAMP_HEADER),
             secrets=secrets,
             now=now,
             window_seconds=self._settings.signature_window_seconds,
         )
         if isinstance(verified, Refusal):
             return self._refuse(verified.value, account=account)
-        return await self._take(
-            Arrival(raw=raw, verified=verified, request_id=request_id_of(heads.request_id), received_at=now)
-        )
-
-    async def _take(self, arrival: Arrival) -> Answer:
-        """What an authentic body is answered."""
+        request_id = request_id_of(heads.get(REQUEST_ID_HEADER))
         try:
-            body = read_webhook(arrival.raw)
-            if body.name == URL_VALIDATION:
-                return self._challenge(body, arrival.verified)
-            account_id = account_of(body, arrival.verified)
-            if account_id is None:
-                return self._refuse(ACCOUNT_UNKNOWN, account=body.account_id)
-            record = self._intake.event(arrival, body, account_id=account_id)
+            return self._take(raw, verified=verified, request_id=request_id, received_at=now)
         except BadMessage as error:
             self._counts.dead_letter(error)
-            return await self._keep(self._intake.dead_letter(arrival, error), DEAD_LETTER)
-        self._counts.heard(account_id, arrival.received_at)
-        return await self._keep(record, ACCEPTED)
+            return self._intake.dead_letter(raw, error, verified=verified, request_id=request_id, received_at=now)
 
-    async def _keep(self, record: Outgoing, answer: Answer) -> Answer:
-        """The answer, once the broker has the record."""
-        began = self._clock.monotonic_seconds()
-        try:
-            await self._producer.deliver(record)
-        except RoomkeeperError as error:
-            self._tell_unavailable(record, error)
-            return UNAVAILABLE
-        self._counts.acknowledged(record.topic, self._clock.monotonic_seconds() - began)
-        return answer
+    def _take(
+        self, raw: bytes, *, verified: Verified, request_id: str | None, received_at: datetime
+    ) -> Answer | Outgoing:
+        """What becomes of an authentic body.
+
+        Raises:
+            BadMessage: it is no event.
+        """
+        body = read_webhook(raw)
+        if body.name == URL_VALIDATION:
+            return self._challenge(body, verified)
+        account_id = account_of(body, verified)
+        if account_id is None:
+            return self._refuse(ACCOUNT_UNKNOWN, account=body.account_id)
+        record = self._intake.event(body, account_id=account_id, request_id=request_id, received_at=received_at)
+        self._counts.heard(account_id, received_at)
+        return record
 
     def _challenge(self, body: WebhookBody, verified: Verified) -> Answer:
         answer = validation_answer(body.plain_token, secret=verified.value)
@@ -175,7 +192,7 @@ class Webhooks:
 
     def _tell_unavailable(self, record: Outgoing, error: RoomkeeperError) -> None:
         """One line in ten seconds: while the broker is away every request would have its own."""
-        now = self._clock.monotonic_seconds()
+        now = self._seconds()
         if now >= self._quiet_until:
             self._quiet_until = now + QUIET_SECONDS
             self._log.warning(
@@ -183,25 +200,12 @@ class Webhooks:
             )
 
 
-class _Heads(NamedTuple):
-    """The headers that count here; a tuple, because one is made per request."""
-
-    signature: bytes | None
-    timestamp: bytes | None
-    request_id: bytes | None
-    length: bytes | None
-
-
-def _heads(headers: Iterable[tuple[bytes, bytes]]) -> _Heads:
+def _heads(headers: Sequence[tuple[bytes, bytes]]) -> Mapping[bytes, bytes]:
     """The headers by name, which servers give in lower case. One that is there twice can be none that holds."""
-    signature = timestamp = request_id = length = None
-    for name, value in headers:
-        if name == SIGNATURE_HEADER:
-            signature = value if signature is None else b""
-        elif name == TIMESTAMP_HEADER:
-            timestamp = value if timestamp is None else b""
-        elif name == REQUEST_ID_HEADER:
-            request_id = value
-        elif name == b"content-length":
-            length = value
-    return _Heads(signature, timestamp, request_id, length)
+    heads = dict(headers)
+    if len(heads) != len(headers):
+        names = [name for name, _ in headers]
+        for name in (SIGNATURE_HEADER, TIMESTAMP_HEADER):
+            if names.count(name) > 1:
+                heads[name] = b""
+    return heads

@@ -7,6 +7,6 @@ with `event` and `payload.object` is refused. Signatures are checked elsewhere, 
 from __future__ import annotations
 
 from zoom.webhooks.body import URL_VALIDATION, WebhookBody, read_webhook
-from zoom.webhooks.events import parse, record_key, zoom_event
+from zoom.webhooks.events import parse, record_key, zoom_event, zoom_event_record
 
-__all__ = ["URL_VALIDATION", "WebhookBody", "parse", "read_webhook", "record_key", "zoom_event"]
+__all__ = ["URL_VALIDATION", "WebhookBody", "parse", "read_webhook", "record_key", "zoom_event", "zoom_event_record"]

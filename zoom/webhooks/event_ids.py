@@ -17,7 +17,9 @@ from zoom.times import epoch_ms
 from zoom.webhooks.body import APP_DEAUTHORIZED, meeting_number
 
 Body = Mapping[str, Any]
-Recipe = Callable[[Body], tuple[str, ...]]
+Subject = Mapping[str, Any]
+"""The `payload.object` of a body; empty where there is none."""
+Recipe = Callable[[Body, Subject], tuple[str, ...]]
 
 IDENTITY_FIELDS = ("user_id", "participant_uuid", "registrant_id", "id", "customer_key", "user_name")
 """What names a participant, the best first: without a `user_id` the next one that is not blank stands in."""
@@ -26,13 +28,15 @@ IDENTITY_FIELDS = ("user_id", "participant_uuid", "registrant_id", "id", "custom
 def event_id(*, account_id: str, name: str, body: Body) -> EventId:
     """The id of the event in a body that is free of secrets."""
     recipe = _RECIPES.get(name, _unknown)
-    return EventId(derive("zoom", account_id, name, *recipe(body)))
+    return EventId(derive("zoom", account_id, name, *recipe(body, _part(body["payload"], "object"))))
 
 
 def identity(participant: Mapping[str, Any]) -> tuple[str, str]:
     """The field that names a participant and its value; two blanks when nothing does."""
     for field in IDENTITY_FIELDS:
-        value = text(participant.get(field))
+        value = participant.get(field)
+        if not isinstance(value, str):
+            value = text(value)
         if value:
             return field, value
     return "", ""
@@ -55,24 +59,18 @@ def without_id(subject: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in subject.items() if name != "id"}
 
 
-def _subject(body: Body) -> Mapping[str, Any]:
-    found = body["payload"].get("object")
-    return found if isinstance(found, dict) else {}
-
-
 def _part(of: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     found = of.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def _number(body: Body) -> str:
-    subject = _subject(body)
-    return meeting_number(str(body["event"]), dict(subject)) or text(subject.get("id"))
+def _number(body: Body, subject: Subject) -> str:
+    return meeting_number(str(body["event"]), subject) or text(subject.get("id"))
 
 
-def _uuid(body: Body) -> str:
-    subject = _subject(body)
-    return text(subject.get("uuid")) or text(subject.get("meeting_uuid"))
+def _uuid(subject: Subject) -> str:
+    uuid = subject.get("uuid")
+    return uuid if uuid and isinstance(uuid, str) else text(uuid) or text(subject.get("meeting_uuid"))
 
 
 def _event_ts(body: Body) -> str:
@@ -87,93 +85,96 @@ def _time(value: object) -> str:
 
 def _own(body: Body, *candidates: object) -> str:
     """The event's own time; where it is blank, `event_ts`."""
-    return next((time for time in map(_time, candidates) if time), "") or _event_ts(body)
+    for candidate in candidates:
+        if candidate is not None and (time := _time(candidate)):
+            return time
+    return _event_ts(body)
 
 
-def _participant(*extra: Callable[[Body], str]) -> Recipe:
-    def recipe(body: Body) -> tuple[str, ...]:
-        who = _part(_subject(body), "participant")
+def _participant(*extra: Callable[[Subject], str]) -> Recipe:
+    def recipe(body: Body, subject: Subject) -> tuple[str, ...]:
+        who = _part(subject, "participant")
         own = _own(body, who.get("join_time"), who.get("leave_time"), who.get("date_time"))
-        return (_uuid(body), *identity(who), own, *(part(body) for part in extra))
+        return (_uuid(subject), *identity(who), own, *[part(subject) for part in extra])
 
     return recipe
 
 
-def _of_participant(field: str) -> Callable[[Body], str]:
-    return lambda body: text(_part(_subject(body), "participant").get(field))
+def _of_participant(field: str) -> Callable[[Subject], str]:
+    return lambda subject: text(_part(subject, "participant").get(field))
 
 
-def _breakout_room(body: Body) -> str:
-    return text(_subject(body).get("breakout_room_uuid"))
+def _breakout_room(subject: Subject) -> str:
+    return text(subject.get("breakout_room_uuid"))
 
 
-def _sharing(body: Body) -> tuple[str, ...]:
-    who = _part(_subject(body), "participant")
+def _sharing(body: Body, subject: Subject) -> tuple[str, ...]:
+    who = _part(subject, "participant")
     details = _part(who, "sharing_details")
-    return _uuid(body), *identity(who), _own(body, details.get("date_time")), text(details.get("content"))
+    return _uuid(subject), *identity(who), _own(body, details.get("date_time")), text(details.get("content"))
 
 
-def _before_host(body: Body) -> tuple[str, ...]:
-    return _uuid(body), *identity(_part(_subject(body), "participant")), _event_ts(body)
+def _before_host(body: Body, subject: Subject) -> tuple[str, ...]:
+    return _uuid(subject), *identity(_part(subject, "participant")), _event_ts(body)
 
 
 def _run(time_field: str) -> Recipe:
-    return lambda body: (_uuid(body), _own(body, _subject(body).get(time_field)))
+    return lambda body, subject: (_uuid(subject), _own(body, subject.get(time_field)))
 
 
-def _created(body: Body) -> tuple[str, ...]:
-    return _number(body), _uuid(body)
+def _created(body: Body, subject: Subject) -> tuple[str, ...]:
+    return _number(body, subject), _uuid(subject)
 
 
-def _updated(body: Body) -> tuple[str, ...]:
+def _updated(body: Body, subject: Subject) -> tuple[str, ...]:
     payload = body["payload"]
     own = _own(body, payload.get("time_stamp"))
-    return _number(body), own, text(payload.get("scope")), canonical_hash(without_id(_subject(body)))
+    return _number(body, subject), own, text(payload.get("scope")), canonical_hash(without_id(subject))
 
 
-def _existence(body: Body) -> tuple[str, ...]:
-    listed = _subject(body).get("occurrences")
+def _existence(body: Body, subject: Subject) -> tuple[str, ...]:
+    listed = subject.get("occurrences")
     ids = (
         sorted(text(each.get("occurrence_id")) for each in listed if isinstance(each, dict))
         if isinstance(listed, list)
         else []
     )
-    return _number(body), _event_ts(body), *ids
+    return _number(body, subject), _event_ts(body), *ids
 
 
-def _registration(body: Body) -> tuple[str, ...]:
-    return _number(body), text(_part(_subject(body), "registrant").get("id")), _event_ts(body)
+def _registration(body: Body, subject: Subject) -> tuple[str, ...]:
+    return _number(body, subject), text(_part(subject, "registrant").get("id")), _event_ts(body)
 
 
-def _recording(body: Body) -> tuple[str, ...]:
-    file = _part(_subject(body), "recording_file")
-    return _uuid(body), _time(file.get("recording_start")), _time(file.get("recording_end")), _event_ts(body)
+def _recording(body: Body, subject: Subject) -> tuple[str, ...]:
+    file = _part(subject, "recording_file")
+    return _uuid(subject), _time(file.get("recording_start")), _time(file.get("recording_end")), _event_ts(body)
 
 
-def _recording_completed(body: Body) -> tuple[str, ...]:
-    files = _subject(body).get("recording_files")
+def _recording_completed(_body: Body, subject: Subject) -> tuple[str, ...]:
+    files = subject.get("recording_files")
     listed = [each for each in files if isinstance(each, dict)] if isinstance(files, list) else []
     pairs = sorted((text(each.get("id")), text(each.get("status"))) for each in listed)
-    return _uuid(body), *(part for pair in pairs for part in pair)
+    return _uuid(subject), *(part for pair in pairs for part in pair)
 
 
-def _alert(body: Body) -> tuple[str, ...]:
-    issues = _subject(body).get("issues")
+def _alert(body: Body, subject: Subject) -> tuple[str, ...]:
+    issues = subject.get("issues")
     listed = sorted(map(text, issues)) if isinstance(issues, list) else [text(issues)]
-    return _uuid(body), _event_ts(body), *listed
+    return _uuid(subject), _event_ts(body), *listed
 
 
-def _converted(body: Body) -> tuple[str, ...]:
-    return _number(body), _event_ts(body)
+def _converted(body: Body, subject: Subject) -> tuple[str, ...]:
+    return _number(body, subject), _event_ts(body)
 
 
-def _deauthorized(body: Body) -> tuple[str, ...]:
+def _deauthorized(body: Body, _subject: Subject) -> tuple[str, ...]:
     payload = body["payload"]
     return text(payload.get("user_id")), text(payload.get("client_id")), _time(payload.get("deauthorization_time"))
 
 
-def _unknown(body: Body) -> tuple[str, ...]:
-    return _number(body), _uuid(body), _event_ts(body), canonical_hash(without_id(_subject(body)))
+def _unknown(body: Body, subject: Subject) -> tuple[str, ...]:
+    return _number(body, subject), _uuid(subject), _event_ts(body), canonical_hash(without_id(subject))
 
 
 _RECIPES: Mapping[str, Recipe] = {

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
 from schemas.errors import BadMessage
+from schemas.ids import EventId
 from schemas.records.zoom_events import ZoomEvent
-from zoom.times import epoch_ms, moment
+from schemas.zoom_event_bytes import zoom_event_bytes
+from zoom.times import epoch_ms, moment, ms_of
 from zoom.webhooks.body import APP_DEAUTHORIZED, URL_VALIDATION, WebhookBody, meeting_number, read_webhook
 from zoom.webhooks.event_ids import event_id
 from zoom.webhooks.redaction import without_nul, without_secrets
@@ -36,38 +38,83 @@ def zoom_event(
     Raises:
         BadMessage: a URL validation, which is a question and no event, or nested too deeply.
     """
-    if body.name == URL_VALIDATION:
-        raise BadMessage(f"event: {URL_VALIDATION} is answered, never kept")
-    shared, text = _shared(body)
-    happened_ms = _happened_ms(body)
+    told = _told(body, account_id=account_id)
     return ZoomEvent(
-        # The recipe of app_deauthorized names the client id, which does not travel; all others use what does.
-        event_id=event_id(
-            account_id=account_id, name=body.name, body=body.document if body.name == APP_DEAUTHORIZED else shared
-        ),
+        event_id=told.event_id,
         account_id=account_id,
-        zoom_id=meeting_number(body.name, body.payload.get("object") or {}),
+        zoom_id=told.zoom_id,
         name=body.name,
-        happened_at=None if happened_ms is None else moment(happened_ms),
+        happened_at=None if told.happened_ms is None else moment(told.happened_ms),
         received_at=received_at,
         source=source,
         request_id=request_id,
-        body=text,
+        body=told.text.decode(),
     )
+
+
+def zoom_event_record(
+    body: WebhookBody, *, account_id: str, request_id: str | None, received_at: datetime, source: str = "webhook"
+) -> tuple[str, bytes]:
+    """Key and bytes of the event's record in `zoom-events`: those of `zoom_event`, without making a value of it.
+
+    Raises:
+        BadMessage: as `zoom_event`.
+    """
+    told = _told(body, account_id=account_id)
+    value = zoom_event_bytes(
+        event_id=told.event_id,
+        account_id=account_id,
+        zoom_id=told.zoom_id,
+        name=body.name,
+        happened_ms=told.happened_ms,
+        received_ms=ms_of(received_at),
+        source=source,
+        request_id=request_id,
+        body=told.text,
+    )
+    return _key(told.zoom_id, account_id), value
 
 
 def record_key(event: ZoomEvent) -> str:
     """The key of the event's record in `zoom-events`: its meeting number, or `account:<id>` where it has none."""
-    return event.zoom_id or f"account:{event.account_id}"
+    return _key(event.zoom_id, event.account_id)
 
 
-def _shared(body: WebhookBody) -> tuple[dict[str, Any], str]:
-    """The body as it may travel, and its JSON text."""
+def _key(zoom_id: str | None, account_id: str) -> str:
+    return zoom_id or f"account:{account_id}"
+
+
+class _Told(NamedTuple):
+    """What a body tells."""
+
+    event_id: EventId
+    zoom_id: str | None
+    happened_ms: int | None
+    text: bytes
+    """The body as it may travel, as JSON."""
+
+
+def _told(body: WebhookBody, *, account_id: str) -> _Told:
+    if body.name == URL_VALIDATION:
+        raise BadMessage(f"event: {URL_VALIDATION} is answered, never kept")
+    shared, text = _shared(body)
+    # The recipe of app_deauthorized names the client id, which does not travel; all others use what does.
+    told_of = body.document if body.name == APP_DEAUTHORIZED else shared
+    return _Told(
+        event_id(account_id=account_id, name=body.name, body=told_of),
+        meeting_number(body.name, body.payload.get("object") or {}),
+        _happened_ms(body),
+        text,
+    )
+
+
+def _shared(body: WebhookBody) -> tuple[dict[str, Any], bytes]:
+    """The body as it may travel, and its JSON."""
     shared = without_secrets(body.document)
-    text = orjson.dumps(shared).decode()
-    if "\\u0000" in text:
+    text = orjson.dumps(shared)
+    if b"\\u0000" in text:
         shared = without_nul(shared)
-        text = orjson.dumps(shared).decode()
+        text = orjson.dumps(shared)
     return shared, text
 
 

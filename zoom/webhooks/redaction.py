@@ -36,7 +36,7 @@ _CREDENTIAL_IN_URL = re.compile(r"(?i)([?&#;](?:zak|access_token|download_token)
 
 
 def without_secrets(document: dict[str, Any]) -> dict[str, Any]:
-    """A copy of the document without secrets.
+    """The document without secrets; no copy of what holds none.
 
     Raises:
         BadMessage: nested deeper than `DEPTH`.
@@ -62,23 +62,28 @@ def is_secret(field: str) -> bool:
 
 def _clean_object(document: dict[str, Any], depth: int) -> dict[str, Any]:
     """Plain values, which most are, are dealt with on the spot: a call for each would take most of the time."""
-    cleaned = document.copy()
-    for name in _secrets_among(tuple(document)) if len(document) <= WIDTH else filter(is_secret, document):
-        del cleaned[name]
-    for name, value in cleaned.items():
+    if depth < 0:
+        raise BadMessage(f"the body is nested deeper than {DEPTH} levels")
+    secrets = _secrets_among(tuple(document)) if len(document) <= WIDTH else frozenset(filter(is_secret, document))
+    if secrets:
+        document = {name: value for name, value in document.items() if name not in secrets}
+    changed = {}
+    for name, value in document.items():
         kind = type(value)
         if kind is str:
             if "://" in value:
-                cleaned[name] = _CREDENTIAL_IN_URL.sub(r"\1", value)
+                changed[name] = _CREDENTIAL_IN_URL.sub(r"\1", value)
         elif kind is dict or kind is list:
-            cleaned[name] = _clean(value, depth)
-    return cleaned
+            cleaned = _clean(value, depth)
+            if cleaned is not value:
+                changed[name] = cleaned
+    return document | changed if changed else document
 
 
 @lru_cache(maxsize=1024)
-def _secrets_among(fields: tuple[str, ...]) -> tuple[str, ...]:
+def _secrets_among(fields: tuple[str, ...]) -> frozenset[str]:
     """Objects of one kind have the same fields in the same order, again and again."""
-    return tuple(filter(is_secret, fields))
+    return frozenset(filter(is_secret, fields))
 
 
 def _clean(value: Any, depth: int) -> Any:
