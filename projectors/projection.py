@@ -9,8 +9,7 @@ older or equal record changes nothing that a newer one wrote.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from psycopg import Cursor
 from psycopg.rows import DictRow
@@ -20,9 +19,8 @@ from schemas.records.tables import Revised
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consumed:
-    """A record as the broker has it."""
+class Consumed(NamedTuple):
+    """A record as the broker has it. Build it with keywords; a tuple, for one is made per record."""
 
     topic: str
     """Logical name in `topics.yaml`, without the prefix."""
@@ -34,9 +32,8 @@ class Consumed:
     headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decoded(Generic[R]):
-    """A record that was understood, with its coordinates."""
+class Decoded(NamedTuple, Generic[R]):
+    """A record that was understood, with its coordinates. Build it with keywords."""
 
     record: R
     consumed: Consumed
@@ -55,6 +52,8 @@ class Projection(Protocol[R]):
 
     def decode(self, consumed: Consumed) -> R:
         """The record in these bytes, everything within it decoded too, so that `apply` meets no unreadable bytes.
+
+        Pure, and done while the batch before is being written: whatever needs no database belongs here.
 
         Raises:
             BadMessage: it cannot be read: it becomes a dead letter, the others go on.

@@ -9,19 +9,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 from psycopg import Cursor
 
 from projectors.projection import Consumed, Decoded
 from projectors.room_rows import WRITERS, Row, Version, room_proofs, run_proofs
+from projectors.room_states import version_kept, version_told
 from runtime.queries import queries
 from runtime.topics import ROOM_EVENTS, ROOMS_CHANGELOG
-from schemas.codec import decode
 from schemas.errors import BadMessage, DecodeError
-from schemas.records.room_events import RoomEvent
 from schemas.records.tables import Revised
-from schemas.rooms.entry import decode_entry
+
+
+class Told(NamedTuple):
+    """An entry as a record tells it, and its row."""
+
+    version: Version
+    table: str
+    row: Row
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """The greatest is the newest."""
+        return self.version.generation, self.version.revision
 
 
 class RoomsProjection:
@@ -31,30 +42,24 @@ class RoomsProjection:
     topic = ROOM_EVENTS
     changelog = ROOMS_CHANGELOG
 
-    def decode(self, consumed: Consumed) -> RoomEvent:
-        """The event in these bytes.
+    def decode(self, consumed: Consumed) -> Told:
+        """What the event in these bytes tells.
 
         Raises:
             BadMessage: it cannot be read, or is about a kind of entry that nobody knows.
         """
-        event = decode(consumed.value, RoomEvent)
-        if event.kind not in WRITERS:
-            raise BadMessage(f"kind: there are no entries of kind {event.kind}: written by a newer version?")
-        return event
+        kind, version = version_told(consumed.value)
+        if kind not in WRITERS:
+            raise BadMessage(f"kind: there are no entries of kind {kind}: written by a newer version?")
+        return _told(version)
 
-    def apply(self, cursor: Cursor[Any], batch: Sequence[Decoded[RoomEvent]]) -> None:
+    def apply(self, cursor: Cursor[Any], batch: Sequence[Decoded[Told]]) -> None:
         """Write the entries after these events, of each key the newest.
 
         Raises:
-            BadMessage: an entry cannot be read.
+            BadMessage: an entry proves what no entry can.
         """
-        newest: dict[str, RoomEvent] = {}
-        for each in batch:
-            event = each.record
-            known = newest.get(event.entry_key)
-            if known is None or (known.generation, known.revision) <= (event.generation, event.revision):
-                newest[event.entry_key] = event
-        _write(cursor, [_version(newest[key]) for key in sorted(newest)])
+        _write(cursor, [each.record for each in batch])
 
     def restore(self, cursor: Cursor[Any], batch: Sequence[Decoded[Revised]]) -> None:
         """Write the rows of these entries under their own revisions.
@@ -62,31 +67,33 @@ class RoomsProjection:
         Raises:
             BadMessage: an entry cannot be read.
         """
-        newest: dict[str, Version] = {}
-        for each in batch:
-            version = _version(each.record)
-            key = version.entry.key
-            known = newest.get(key)
-            if known is None or (known.generation, known.revision) <= (version.generation, version.revision):
-                newest[key] = version
-        _write(cursor, [newest[key] for key in sorted(newest)])
+        _write(cursor, [_told(version_kept(each.record)) for each in batch])
 
 
-def _version(record: RoomEvent | Revised) -> Version:
-    return Version(entry=decode_entry(record.entry), generation=record.generation, revision=record.revision)
-
-
-def _write(cursor: Cursor[Any], versions: Sequence[Version]) -> None:
-    tables: dict[str, list[Row]] = defaultdict(list)
+def _told(version: Version) -> Told:
     try:
-        for version in versions:
-            table, row_of = WRITERS[version.entry.identity.kind]
-            tables[table].append(row_of(version))
-        entries = [version.entry for version in versions]
+        table, row_of = WRITERS[version.entry.identity.kind]
+        return Told(version, table, row_of(version))
+    except _NO_ENTRY as error:
+        raise DecodeError(f"an entry holds what no entry does: {type(error).__name__} {error}") from error
+
+
+def _write(cursor: Cursor[Any], batch: Sequence[Told]) -> None:
+    newest: dict[str, Told] = {}
+    for told in batch:
+        known = newest.setdefault(told.version.entry.key, told)
+        if known is not told and known.order <= told.order:
+            newest[told.version.entry.key] = told
+    tables: dict[str, list[Row]] = defaultdict(list)
+    written = [newest[key] for key in sorted(newest)]
+    for told in written:
+        tables[told.table].append(told.row)
+    entries = [told.version.entry for told in written]
+    try:
         tables["room_proofs"] = room_proofs(entries)
         tables["run_proofs"] = run_proofs(entries)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DecodeError(f"an entry holds what no entry does: {type(error).__name__} {error}") from error
+    except _NO_ENTRY as error:
+        raise DecodeError(f"an entry proves what no entry does: {type(error).__name__} {error}") from error
     for table in sorted(tables):
         if tables[table]:
             _upsert(cursor, table, tables[table])
@@ -105,3 +112,7 @@ def _upsert(cursor: Cursor[Any], table: str, rows: Iterable[Row]) -> None:
 def _query(named: Any, verb: str, table: str) -> LiteralString:
     query: LiteralString = named[f"{verb}_{table}"]
     return query
+
+
+_NO_ENTRY = (ValueError, KeyError, TypeError, AttributeError, OverflowError)
+"""What comes of JSON of another shape than any entry has."""

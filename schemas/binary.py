@@ -30,6 +30,18 @@ def write_long(number: int) -> bytes:
         return bytes((rest & 0x7F | 0x80, rest >> 7))
     if rest < 0x200000:
         return bytes((rest & 0x7F | 0x80, rest >> 7 & 0x7F | 0x80, rest >> 14))
+    if 0x8_0000_0000 <= rest < 0x400_0000_0000:  # six bytes: milliseconds from 1970 to 2039
+        high = rest >> 28
+        return bytes(
+            (
+                rest & 0x7F | 0x80,
+                rest >> 7 & 0x7F | 0x80,
+                rest >> 14 & 0x7F | 0x80,
+                rest >> 21 & 0x7F | 0x80,
+                high & 0x7F | 0x80,
+                high >> 7,
+            )
+        )
     if rest >> 64:
         raise ValueError(f"{number} does not fit into 64 bits")
     out = bytearray()
@@ -43,6 +55,8 @@ def write_long(number: int) -> bytes:
 def read_long(value: bytes, at: int) -> tuple[int, int]:
     """The long that starts at `at`, and where it ends."""
     byte = value[at]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), at + 1
     number = byte & 0x7F
     shift = 7
     while byte > 0x7F:
@@ -68,6 +82,17 @@ def read_text(value: bytes, at: int) -> tuple[str, int]:
         return value[at + 1 : end].decode(), end
     raw, end = read_bytes(value, at)
     return raw.decode(), end
+
+
+def skip_text(value: bytes, at: int) -> int:
+    """Where the text, or the bytes, end that start at `at`."""
+    twice = value[at]
+    if twice < 0x80 and not twice & 1:
+        return at + 1 + (twice >> 1)
+    length, at = read_long(value, at)
+    if length < 0:
+        raise ValueError("negative length")
+    return at + length
 
 
 def write_bytes(raw: bytes) -> bytes:

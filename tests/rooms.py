@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from projectors.projection import Consumed, Decoded
+from projectors.rooms import RoomsProjection, Told
 from schemas.codec import decode, encode
 from schemas.records.room_events import RoomEvent
 from schemas.records.zoom_events import ZoomEvent
@@ -29,6 +31,15 @@ U3 = "abcfi2xILwl9UNY9MXGcvw=="
 HOST = "hostAAAAAAAAAAAAAAAA1"
 START = datetime(2026, 3, 10, 10, tzinfo=UTC)
 FOLD = RoomsFold()
+
+
+def decoded(events: Iterable[RoomEvent]) -> list[Decoded[Told]]:
+    """A batch as the projection of rooms gets it: through bytes."""
+    records = [
+        Consumed(topic="room-events", partition=0, offset=0, timestamp_ms=0, key=None, value=encode(event))
+        for event in events
+    ]
+    return [Decoded(record=RoomsProjection().decode(each), consumed=each) for each in records]
 
 
 def at(seconds: float) -> datetime:

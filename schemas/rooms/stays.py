@@ -25,6 +25,7 @@ SAME_JOIN_MS = 10_000
 _Move = Literal["leaves", "lobby_in", "lobby_out", "joins"]
 _WHEN_INSIDE: tuple[_Move, ...] = ("leaves", "lobby_in", "lobby_out", "joins")
 _WHEN_OUTSIDE: tuple[_Move, ...] = ("lobby_in", "lobby_out", "joins", "leaves")
+_PLAIN = frozenset({"joins", "leaves"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,12 @@ class Paired:
 
 def paired(points: Points) -> Paired:
     """The stays of a connection, oldest first; at most the last one is open."""
+    if points.keys() <= _PLAIN and len(joins := points.get("joins", ())) == 1:
+        [(joined, breakout_room)] = joins
+        leaves = points.get("leaves", ())
+        if not leaves or (len(leaves) == 1 and leaves[0][0] >= joined):  # nearly all: came once, and left or not yet
+            left = leaves[0][0] if leaves else None
+            return Paired(stays=[Stay(joined=joined, left=left, breakout_room=breakout_room)])
     walk = _Walk()
     for time, moves in sorted(_moves(points).items()):
         for move in _WHEN_OUTSIDE if walk.inside is None else _WHEN_INSIDE:

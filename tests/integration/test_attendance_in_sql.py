@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from projectors.projection import Consumed, Decoded
 from projectors.rooms import RoomsProjection
 from runtime.postgres import Connection, connect
 from runtime.settings import Settings
@@ -18,11 +17,10 @@ from schemas.records.zoom_events import ZoomEvent
 from schemas.rooms.attendance import Attendance
 from tests.chaos import HORIZON, attended, histories
 from tests.effort import examples
-from tests.rooms import ACCOUNT, M, Rooms, ms
+from tests.rooms import ACCOUNT, M, Rooms, decoded, ms
 
 PROJECTION = RoomsProjection()
 NOW = HORIZON + 20
-NOWHERE = Consumed(topic="room-events", partition=0, offset=0, timestamp_ms=0, key=None, value=None)
 many = settings(
     examples(60),
     # The database is the test's, and every example empties it first.
@@ -44,7 +42,7 @@ def project(connection: Connection, rooms: Rooms) -> None:
     for part in (rooms.outputs[:middle], rooms.outputs[middle:]):
         if part:
             with connection.transaction(), connection.cursor() as cursor:
-                PROJECTION.apply(cursor, [Decoded(record=event, consumed=NOWHERE) for event in part])
+                PROJECTION.apply(cursor, decoded(part))
 
 
 @many

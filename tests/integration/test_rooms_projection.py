@@ -11,10 +11,9 @@ from projectors.projection import Consumed, Decoded
 from projectors.rooms import RoomsProjection
 from runtime.postgres import Connection, connect
 from runtime.settings import Settings
-from schemas.codec import encode
 from schemas.records.room_events import RoomEvent
 from schemas.records.tables import Revised
-from tests.rooms import ACCOUNT, U1, U2, M, Rooms, body, ms, observed, person, updated
+from tests.rooms import ACCOUNT, U1, U2, M, Rooms, body, decoded, ms, observed, person, updated
 
 PROJECTION = RoomsProjection()
 
@@ -28,7 +27,7 @@ def connection(settings: Settings) -> Iterator[Connection]:
 
 def project(connection: Connection, events: Iterable[RoomEvent]) -> None:
     """Project these events in one transaction, through bytes."""
-    batch = [Decoded(record=PROJECTION.decode(_consumed(encode(event))), consumed=_consumed(b"")) for event in events]
+    batch = decoded(events)
     with connection.transaction(), connection.cursor() as cursor:
         PROJECTION.apply(cursor, batch)
 
