@@ -114,6 +114,7 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
     return found
 
 
+@cache
 def header(record: type) -> bytes:
     """Marker and fingerprint with which every record of this class begins that is written today."""
     return _schemas()[1][record.__name__].header

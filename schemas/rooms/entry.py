@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from schemas.binary import read_bytes, read_text, read_texts, write_long, write_text, write_texts
+from schemas.binary import read_bytes, read_text, read_texts, write_bytes, write_long, write_text, write_texts
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.records.room_events import RoomEntry
@@ -43,14 +43,18 @@ class Identity:
         self.zoom_id = zoom_id
         self.kind = kind
         self.parts = parts
-        self.key = entry_key(account_id, zoom_id, kind, parts)
-        self.head = b"".join(
-            (header(RoomEntry), write_text(account_id), write_text(zoom_id), write_text(kind), write_texts(parts))
-        )
-        """How the entry's bytes begin."""
-        self.tail = write_text(kind) + write_text(self.key)
+        if parts and kind != "room":
+            key, head = _begin(account_id, zoom_id, kind, len(parts), parts[:-1])
+            self.key = f"{key}|{_escaped(parts[-1])}"
+            self.head = head + write_text(parts[-1]) + b"\0"
+            """How the entry's bytes begin."""
+        else:
+            self.key = entry_key(account_id, zoom_id, kind)
+            self.head = _head(account_id, zoom_id, kind) + write_texts(parts)
+        raw = self.key.encode()
+        self.tail = write_text(kind) + write_bytes(raw)
         """How a `RoomEvent` names the entry: its fields `kind` and `entry_key`."""
-        self.name_part = f"{len(self.key)}:{self.key}".encode()
+        self.name_part = b"%d:%b" % (len(self.key), raw)
         """The key as a part of a derived id."""
 
 
@@ -58,6 +62,17 @@ class Identity:
 def identify(account_id: str, zoom_id: str, kind: str = "room", parts: tuple[str, ...] = ()) -> Identity:
     """The identity of an entry; of the entries in use it is made once."""
     return Identity(account_id, zoom_id, kind, parts)
+
+
+@lru_cache(maxsize=1 << 12)
+def _begin(account_id: str, zoom_id: str, kind: str, count: int, parts: tuple[str, ...]) -> tuple[str, bytes]:
+    """How key and bytes begin of all entries that differ in the last of `count` parts: of all connections of a run."""
+    texts = b"".join((write_long(count), *map(write_text, parts)))
+    return entry_key(account_id, zoom_id, kind, parts), _head(account_id, zoom_id, kind) + texts
+
+
+def _head(account_id: str, zoom_id: str, kind: str) -> bytes:
+    return b"".join((header(RoomEntry), write_text(account_id), write_text(zoom_id), write_text(kind)))
 
 
 class Entry:

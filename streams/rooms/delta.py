@@ -57,9 +57,12 @@ def heard(fact: Fact, *, proves: bool, **maxima: int) -> dict[str, int]:
     return maxima
 
 
-def registers_of(clock: str, subject: Mapping[str, Any], fields: Fields) -> dict[str, Register]:
-    """A register for each of these fields that is there and not blank."""
-    registers = {}
+def registers_of(
+    clock: str, subject: Mapping[str, Any], fields: Fields, registers: dict[str, Register] | None = None
+) -> dict[str, Register]:
+    """A register for each of these fields that is there and not blank, put into `registers` if any are given."""
+    if registers is None:
+        registers = {}
     for field, name in fields:
         value = subject.get(field)
         if value is not None and value != "":

@@ -45,23 +45,24 @@ class Fact:
 
     def __init__(self, heard: Heard) -> None:
         """Raises BadMessage where the body is no JSON object or the event's time is ahead of its receipt."""
-        self.event_id = heard.event_id
-        self.account_id = heard.account_id
-        self.room = heard.zoom_id or f"account:{heard.account_id}"
+        event_id, account_id, zoom_id, name, happened, received, source, body, _ = heard
+        self.event_id = event_id
+        self.account_id = account_id
+        self.room = zoom_id or f"account:{account_id}"
         """Meeting number, or `account:<id>`."""
-        self.name = heard.name
-        self.is_webhook = heard.source.startswith("webhook")
+        self.name = name
+        self.is_webhook = source.startswith("webhook")
         self.rank = "1" if self.is_webhook else "0"
-        self.latest = heard.received + AHEAD_MS
+        self.latest = received + AHEAD_MS
         """No time of this fact may be later."""
-        self.body = _object(heard.body)
+        self.body = _object(body)
         payload = self.body.get("payload")
         self.payload: dict[str, Any] = payload if isinstance(payload, dict) else {}
         subject = self.payload.get("object")
         self.subject: dict[str, Any] = subject if isinstance(subject, dict) else {}
         self.uuid = identifier(self.subject.get("uuid"), "uuid")
         """The run that it concerns; blank where it names none."""
-        happened = self.not_ahead(heard.happened, "event_ts")
+        happened = self.not_ahead(happened, "event_ts")
         self.time = happened if self.is_webhook or happened is None else self._as_of(happened)
         """When it was so, in milliseconds; None where nobody says."""
         self.clock = f"1{self.time_text()}{self.rank}{self.event_id}"

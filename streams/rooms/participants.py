@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from schemas.rooms.entry import NOTHING
+from schemas.rooms.entry import NOTHING, Register
 from streams.rooms.delta import Delta, heard, registers_of
 from streams.rooms.fact import Fact, identifier
 from streams.rooms.runs import BY_PARTICIPANT, start_register
@@ -109,17 +109,18 @@ def participant_of(fact: Fact) -> Mapping[str, Any]:
 def _inside(fact: Fact, points: str, time_field: str) -> list[Delta]:
     """An event from within a run: it proves that the run started, and says when."""
     start = fact.own_time(fact.subject.get("start_time"), "start_time")
-    connection = _connection(fact, points, time_field, heard(fact, proves=True, started=1))
-    if start is not None:
-        connection.registers = {**connection.registers, "run_started_at": start_register(start, BY_PARTICIPANT)}
-    return [connection]
+    registers = {} if start is None else {"run_started_at": start_register(start, BY_PARTICIPANT)}
+    return [_connection(fact, points, time_field, registers, heard(fact, proves=True, started=1))]
 
 
 def _outside(fact: Fact, points: str, time_field: str) -> list[Delta]:
-    return [_connection(fact, points, time_field, heard(fact, proves=True))]
+    return [_connection(fact, points, time_field, {}, heard(fact, proves=True))]
 
 
-def _connection(fact: Fact, points: str, time_field: str, maxima: dict[str, int]) -> Delta:
+def _connection(
+    fact: Fact, points: str, time_field: str, registers: dict[str, Register], maxima: dict[str, int]
+) -> Delta:
+    """What a fact says of its participant, beside `registers` and `maxima`, which become part of it."""
     participant = participant_of(fact)
     time = fact.own_time(participant.get(time_field), time_field)
     if time is None:
@@ -131,7 +132,7 @@ def _connection(fact: Fact, points: str, time_field: str, maxima: dict[str, int]
         fact,
         "connection",
         (fact.uuid, connection_id(participant, fact.event_id)),
-        registers_of(fact.clock, participant, IDENTITY),
+        registers_of(fact.clock, participant, IDENTITY, registers),
         points={points: member} if points and member else NOTHING,
         maxima=maxima,
     )

@@ -146,8 +146,8 @@ FAULTS = (
     Fault(
         name="waiting for the host starts a run",
         file="streams/rooms/participants.py",
-        right="_connection(fact, points, time_field, heard(fact, proves=True))]",
-        wrong="_connection(fact, points, time_field, heard(fact, proves=True, started=1))]",
+        right="_connection(fact, points, time_field, {}, heard(fact, proves=True))]",
+        wrong="_connection(fact, points, time_field, {}, heard(fact, proves=True, started=1))]",
     ),
     Fault(
         name="a blank erases a name",
