@@ -14,6 +14,7 @@ from projectors.engine.projector import Projector
 from projectors.projection import Projection
 from runtime.backoff import Backoff
 from runtime.clock import Clock
+from runtime.garbage import collect_seldom
 from runtime.kafka.producer import Producer
 from runtime.metrics.registry import Metrics
 from runtime.metrics.server import serving
@@ -49,6 +50,7 @@ def run(
         Misconfigured: a topic, table, setting or right is missing.
         Broken: an invariant does not hold, or a projector has stalled.
     """
+    collect_seldom()
     with (
         serving(metrics, settings.metrics) as port,
         Producer(settings.kafka, client_id="roomkeeper-projectors", timeout_seconds=DEAD_LETTER_SECONDS) as producer,

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import structlog
 
 from runtime.clock import Clock
+from runtime.garbage import collect_seldom
 from runtime.settings import Settings
 from schemas.errors import Broken, Misconfigured, Unavailable
 from streams.app import create_app, topics_of
@@ -49,6 +50,7 @@ async def run(
         Misconfigured: before anything was started.
     """
     quieten(clock)
+    collect_seldom()
     signalled = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, signalled.set)
