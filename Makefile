@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHES = $(notdir $(patsubst %/__main__.py,%,$(wildcard bench/*/__main__.py)))
 
-.PHONY: help setup demo up test chaos mutants check bench docs format lock clean
+.PHONY: help setup demo up test chaos soak mutants check bench docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: setup ## All tests, against a real broker and a real PostgreSQL
 
 chaos: setup ## Workers killed at every point, then blows at random to them and their broker (about twenty minutes)
 	$(BIN)/python -m tests.streams.chaos
+
+soak: setup ## 2,000 meetings through three room workers that are killed and paused, with a faulty Zoom (about six minutes)
+	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED))
 
 mutants: setup ## Faults planted on purpose, one at a time: the tests of rooms must catch each (about twenty minutes)
 	$(BIN)/python -m tests.mutants

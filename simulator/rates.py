@@ -48,6 +48,7 @@ class RateLimits:
         self._seconds: dict[Hashable, tuple[int, int]] = {}
         self._days: dict[Hashable, int] = {}
         self._day: date | None = None
+        self._peaks: dict[str, int] = {}
 
     def charge_account(self, account_id: str, *, plan: Plan, label: Label, now: datetime) -> None:
         """One call of the account.
@@ -75,6 +76,7 @@ class RateLimits:
             Refusal: the host's hundred of this UTC day are used up.
         """
         used = self._count("host", account_id, host_id, now=now)
+        self._peaks[host_id] = max(used, self._peaks.get(host_id, 0))
         if self.enforced and used > HOST_DAILY:
             spent = self._days.get(("account", account_id, Label.LIGHT), 0)
             raise too_many.host_daily(HOST_DAILY, used=spent)
@@ -100,6 +102,10 @@ class RateLimits:
     def host_calls(self) -> dict[str, int]:
         """Creates and updates of the present UTC day, refused ones included, by host id."""
         return {str(key[2]): used for key, used in self._days.items() if isinstance(key, tuple) and key[0] == "host"}
+
+    def host_peaks(self) -> dict[str, int]:
+        """The same of each host's busiest UTC day so far."""
+        return dict(self._peaks)
 
     def _count(self, *key: Hashable, now: datetime) -> int:
         if now.date() != self._day or len(self._days) > _DAYS_KEPT:

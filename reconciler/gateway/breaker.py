@@ -21,6 +21,8 @@ PROBE_SECONDS = 60.0
 """A process that died with the one call in hand holds the place no longer than that."""
 TRUST_SECONDS = 1.0
 """A breaker that was seen closed is not looked at again for so long."""
+LOOK_SECONDS = 1.0
+"""Whoever finds it open looks again after so long at the earliest."""
 _FAILURES = frozenset({"server_error", "no_answer", "timeout", "unreachable", "unreadable_success"})
 
 
@@ -56,7 +58,9 @@ class Breakers:
         if await self._statements.one("take_probe", account_id=account_id, probe=probe) is not None:
             self._probes.add(id(call))
             return None
-        left = timedelta(seconds=max(float(row["left_seconds"]), 1.0))
+        # The one call ends soon, whatever the most is that it may take: then everybody may call again, or nobody.
+        left_seconds = 0.0 if row["state"] == "half_open" else float(row["left_seconds"])
+        left = timedelta(seconds=max(left_seconds, LOOK_SECONDS))
         ruling = Ruling(decision=Decision.RETRY, reason="breaker_open")
         return Reply(ruling=ruling, not_before=self._clock.now() + left)
 

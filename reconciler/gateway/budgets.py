@@ -1,8 +1,9 @@
 """Zoom's limits, kept before Zoom has to enforce them: calls a second of each label, and budgets of the UTC day.
 
-Guarantees: every call of every process is reserved before it is made; a host's hundred creates and updates a day are
-not exceeded by us; what Zoom itself says is used up counts as used up. Calls of one label take turns in the order in
-which they asked. Source: Zoom's rate-limit page.
+Guarantees: every call of every process is reserved before it is made, on the day on which it is sent; a host's hundred
+creates and updates a day are not exceeded by us, whether the host is named by id or by e-mail address; what Zoom itself
+says is used up counts as used up. Calls of one label take turns in the order in which they asked. Source: Zoom's
+rate-limit page.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Budgets:
         self._settings = settings
         self._clock = clock
         self._newest_day: date | None = None
+        self._reserved: dict[int, date] = {}
 
     async def enter(self, call: Call) -> Reply | None:
         """Wait for the call's turn; a reply where a budget of the day is used up, or the turn is too far away.
@@ -71,29 +73,41 @@ class Budgets:
         Raises:
             Unavailable: the database is away.
         """
-        day = await self._day()
-        reserved: list[Budget] = []
-        for budget in self._drawn_on(call):
-            if not await self._reserve(call, budget, day):
-                await self._give_back(call, reserved, day)
-                return self._used_up(budget)
-            reserved.append(budget)
-        wait_seconds = await self._slot(call)
-        if wait_seconds is None:
-            await self._give_back(call, reserved, day)
-            return self._crowded()
-        await asyncio.sleep(wait_seconds)
-        return None
+        while True:
+            day = await self._day()
+            stopped = await self._reserve_all(call, day)
+            if stopped is not None:
+                return stopped
+            wait_seconds = await self._slot(call)
+            if wait_seconds is None:
+                await self._give_back(call, self._drawn_on(call), day)
+                return self._crowded()
+            await asyncio.sleep(wait_seconds)
+            if day == self._today():
+                self._reserved[id(call)] = day
+                return None
+            # Midnight passed while it waited: Zoom will count it on the new day.
+            await self._give_back(call, self._drawn_on(call), day)
 
     async def leave(self, call: Call, reply: Reply) -> None:
         """Believe Zoom about what is used up, and take back what was never sent. Raises `Unavailable`."""
-        day = await self._day()
+        day = self._reserved.pop(id(call), None) or self._today()
         if reply.ruling.decision is Decision.PARK and reply.scope is not Scope.ACCOUNT:
             for budget in self._drawn_on(call):
                 if budget.scope == reply.scope:
                     await self._statements.run("exhaust_day", **_named(call, budget, day), most=budget.most)
         if reply.answer is None and not reply.sent:
             await self._give_back(call, self._drawn_on(call), day)
+
+    async def _reserve_all(self, call: Call, day: date) -> Reply | None:
+        """None once every budget of the day has it; else nothing is taken, and the reply says whose was used up."""
+        reserved: list[Budget] = []
+        for budget in self._drawn_on(call):
+            if not await self._reserve(call, budget, day):
+                await self._give_back(call, reserved, day)
+                return self._used_up(budget)
+            reserved.append(budget)
+        return None
 
     def _drawn_on(self, call: Call) -> list[Budget]:
         plan = PLANS[self._plans.get(call.account_id, "free")]
@@ -144,11 +158,14 @@ class Budgets:
 
     async def _day(self) -> date:
         """Today, by UTC; when it is a new one, days gone by are forgotten."""
-        today = self._clock.now().astimezone(UTC).date()
+        today = self._today()
         if today != self._newest_day:
             self._newest_day = today
             await self._statements.run("forget_days", day=today)
         return today
+
+    def _today(self) -> date:
+        return self._clock.now().astimezone(UTC).date()
 
 
 def _named(call: Call, budget: Budget, day: date) -> dict[str, Any]:

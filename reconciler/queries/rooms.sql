@@ -315,14 +315,16 @@ WHERE s.account_id = due.account_id AND s.host = due.host
 RETURNING s.account_id, s.host;
 
 -- name: forget_host
--- A host of whom nothing was asked for long is swept no more.
+-- A host of whom nothing was asked for long is swept no more; none while a room of the account is in doubt, for a late
+-- call may still make one under a host to whom no meeting belongs by now.
 DELETE FROM swept_hosts AS s
 WHERE s.account_id = %(account_id)s AND s.host = %(host)s
   AND NOT EXISTS (
       SELECT FROM meetings AS m
       WHERE m.account_id = s.account_id AND m.host = s.host AND m.ends_at > %(now)s::timestamptz - interval '30 days'
   )
-  AND NOT EXISTS (SELECT FROM room_requests AS r WHERE r.account_id = s.account_id AND r.host = s.host);
+  AND NOT EXISTS (SELECT FROM room_requests AS r WHERE r.account_id = s.account_id AND r.host = s.host)
+  AND NOT EXISTS (SELECT FROM unsure_meetings AS u WHERE u.account_id = s.account_id);
 
 -- name: find_states
 -- Meetings of an account by their ids.

@@ -49,7 +49,7 @@ class Concluded:
     others: tuple[RoomFound, ...] = ()
     """Further rooms with a key of the meeting that were met on the way."""
     doubtful: bool = False
-    """Whether nobody saw the room after the call."""
+    """Whether nobody saw the room after the call, or another call of ours may land after it."""
     registered: Registered | None = None
     """The person, in work about registrants."""
 

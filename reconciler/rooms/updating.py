@@ -34,7 +34,7 @@ class Updating:
         zoom_id = ZoomId(room.zoom_id)
         match reply.ruling.decision:
             case Decision.DONE:
-                return await self._read_back(job, room)
+                return await self._read_back(job, room, doubtful=reply.overtaken)
             case Decision.GONE:
                 missing = self._calls.missing(reply, account_id=job.request.account_id, zoom_id=zoom_id)
                 return Concluded(outcome="gone", zoom_id=zoom_id, seen=() if missing is None else (missing,))
@@ -43,9 +43,10 @@ class Updating:
             case _:
                 return self._keeping.after_write(job, reply)
 
-    async def _read_back(self, job: Job, room: MeetingRoom) -> Concluded:
+    async def _read_back(self, job: Job, room: MeetingRoom, *, doubtful: bool) -> Concluded:
         """Zoom drops and alters some details without a word, so what it shows is what counts."""
-        done = Concluded(outcome="done", zoom_id=ZoomId(room.zoom_id), version=job.meeting.version)
+        zoom_id = ZoomId(room.zoom_id)
+        done = Concluded(outcome="done", zoom_id=zoom_id, version=job.meeting.version, doubtful=doubtful)
         reply = await self._calls.read(job.request.account_id, room.zoom_id, permit=job.lease.to_read)
         if reply.ruling.decision is not Decision.DONE:
             return replace(done, doubtful=True)

@@ -223,10 +223,10 @@ class RoomWorker:
         if not await job.lease.is_held():
             await self._report_late(job, concluded)
             return
+        if concluded.doubtful:
+            await self._queue.doubt(job.request)  # first: a worker that dies here leaves too much doubt, not too little
         await self._reporter.conclude(job.request, concluded, kind=OUTCOME, email=_email(job))
         await self._queue.settle(job.request, concluded)
-        if concluded.doubtful:
-            await self._queue.doubt(job.request)
 
     async def _keep(self, job: Job, kept: Kept) -> None:
         if kept.park is not None:

@@ -81,6 +81,7 @@ def _stats(service: Service) -> Json:
             for host in account.hosts.values()
             if host.host_id in budget
         },
+        "host_budget_peak": max(service.rates.host_peaks().values(), default=0),
         "rooms_made": world.rooms_made,
         "rooms_existing": sum(room.exists for room in world.rooms.values()),
         "rooms_live": sum(room.live is not None for room in world.rooms.values()),

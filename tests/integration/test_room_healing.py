@@ -232,3 +232,46 @@ async def test_update_that_was_not_seen_puts_the_room_in_doubt(plane: Plane) -> 
         plane.deliver()
     assert plane.meeting.room is not None
     assert (seen, '"topic":"Other"' in plane.meeting.room.shown, plane.requests()) == (1, True, [])
+
+
+async def test_update_that_was_silent_before_it_worked_puts_the_room_in_doubt(plane: Plane) -> None:
+    """The try that nobody answered may land after the one that worked, and after later updates: the room is read back."""
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+        order(plane.zoom, Kind.ABORT, "update")
+        plane.put(plane.caller.change(topic="Second"))
+        await worker.run_once()
+        plane.deliver()
+        plane.put(plane.caller.change(topic="Third"))
+        await worker.run_once()
+        plane.deliver()
+        change(plane.rooms()[0], topic="Second")  # the silent try lands only now
+        await plane.read_backs.run_once()
+        plane.deliver()
+        repair = plane.requests()
+        await worker.run_once()
+        plane.deliver()
+    assert (repair, plane.rooms()[0].details.topic, plane.requests()) == (["update:4"], "Third", [])
+
+
+async def test_host_is_swept_while_a_late_call_may_still_make_a_room(plane: Plane) -> None:
+    """A create that nobody knows the fate of may land under a host whom the meeting has left meanwhile."""
+    order(plane.zoom, Kind.ABORT)
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.run_once()
+        plane.put(plane.caller.change(host="host-02@example.com"))
+        for _ in range(8):
+            await worker.drain()
+            plane.deliver()
+            plane.clock.advance(seconds=30)
+        await plane.sweep.run_once()
+        late = stray(plane)
+        plane.clock.advance(seconds=700)
+        await plane.sweep.run_once()
+        plane.deliver()
+        await worker.drain()
+        plane.deliver()
+    assert ([room.host.email for room in plane.rooms()], late.exists) == (["host-02@example.com"], False)

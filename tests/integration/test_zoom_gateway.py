@@ -26,6 +26,7 @@ from simulator.faults import Kind
 from tests.command_plane import START, Plane, command_plane
 from tests.meeting_commands import Caller
 from tests.simulated_zoom import ACCOUNT, HOST
+from tests.waiting import eventually
 from tests.zoom_calls import app_of, calls, order
 from zoom.client.client import CANCELLED, Call, Reply
 from zoom.client.decisions import NO_CODE, Decision, Ruling, rule_on
@@ -211,6 +212,23 @@ async def test_hosts_hundred_a_day(plane: Plane, database: AsyncDatabase) -> Non
     assert (other, read, tomorrow) == (None, None, None)
 
 
+async def test_call_that_waits_over_midnight_counts_on_the_new_day(plane: Plane, database: AsyncDatabase) -> None:
+    """Zoom counts a call when it comes, so a turn that comes after midnight is paid for out of the new day's budget."""
+    gate = budgets(plane, database, plan="free", rate_share=1.0)
+    plane.clock.at = datetime(2026, 12, 1, 23, 59, 59, tzinfo=UTC)
+    await gate.enter(create())
+    waiting = asyncio.create_task(gate.enter(create()))
+    await eventually(lambda: used(plane) == {"2026-12-01": 2}, what="reserved for today")
+    plane.clock.advance(seconds=2)
+    late = await waiting
+    assert (late, used(plane)) == (None, {"2026-12-01": 1, "2026-12-02": 1})
+
+
+def used(plane: Plane) -> dict[str, int]:
+    """Creates and updates drawn on the hosts' budgets, by day."""
+    return dict(plane.rows("SELECT day::text, used FROM daily_budgets WHERE scope = 'host'"))
+
+
 async def test_call_that_never_left_costs_nothing(plane: Plane, database: AsyncDatabase) -> None:
     """A connection that never stood is not counted; a call that may have been made is."""
     gate = budgets(plane, database, host_daily=1, rate_share=1.0)
@@ -348,6 +366,17 @@ async def test_one_probe_closes_it(plane: Plane, database: AsyncDatabase, status
     await probe.leave(LOOK, reply(status))
     assert (answers.count(None), state(plane)) == (1, "closed")
     assert plane.rows("SELECT count(*) FROM alerts WHERE until_at IS NULL") == [(0,)]
+
+
+async def test_others_look_again_soon_while_one_call_tries(plane: Plane, database: AsyncDatabase) -> None:
+    """They wait for its answer, not for as long as it may take at most."""
+    await opened(plane, database)
+    pause_is_over(plane)
+    probe, other = breakers(plane, database), breakers(plane, database)
+    assert await probe.enter(LOOK) is None
+    stopped = await other.enter(LOOK)
+    assert stopped is not None
+    assert stopped.not_before == plane.clock.now() + timedelta(seconds=1)
 
 
 async def test_probe_that_fails_opens_it_again(plane: Plane, database: AsyncDatabase) -> None:

@@ -17,7 +17,7 @@ import httpx
 
 from schemas.errors import Misconfigured, Unavailable
 from zoom.client.decisions import BAD_CREDENTIALS, NO_CODE, NO_TOKEN, NOTHING_SENT, Decision, Ruling, no_answer, rule_on
-from zoom.client.endpoints import CREATE, REGISTER, Endpoint
+from zoom.client.endpoints import CREATE, REGISTER, WEBHOOK_LOGS, Endpoint
 from zoom.client.limits import Scope, resume_at, scope_of
 from zoom.client.tokens import App, Token, TokenKeeper, api_base
 from zoom.client.transport import Answer, Clock, NoAnswer, NothingSent, exchange, timeouts
@@ -55,6 +55,8 @@ class Reply:
     """Whose daily limit it met."""
     sent: bool = False
     """Whether any try left this machine and may have had an effect."""
+    overtaken: bool = False
+    """Whether an earlier try was never answered: it may have its effect only now, after this one."""
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -130,7 +132,8 @@ class ZoomClient:
             await asyncio.sleep(wait_seconds)
             step_seconds = min(step_seconds * 2, self._tries.limit_seconds)
             again = await self._guarded(call, permit)
-            reply = replace(again, sent=reply.sent or again.sent)
+            silent = reply.overtaken or reply.ruling.decision is Decision.UNKNOWN
+            reply = replace(again, sent=reply.sent or again.sent, overtaken=silent)
         return reply
 
     def _wait(self, call: Call, reply: Reply, step_seconds: float) -> float | None:
@@ -183,9 +186,10 @@ class ZoomClient:
         return reply
 
     async def _once(self, call: Call, app: App, token: Token, permit: Permit) -> Reply:
+        values = {"host": call.host or "", "meeting": call.meeting or "", "app": app.client_id}
         request = self._http.build_request(
             call.endpoint.method,
-            call.endpoint.url(api_base(app, token), {"host": call.host or "", "meeting": call.meeting or ""}),
+            call.endpoint.url(api_base(app, token), values),
             params=dict(call.query) if call.query else None,
             json=call.body,
             headers={"authorization": f"Bearer {token.text}", "accept": "application/json"},
@@ -193,7 +197,13 @@ class ZoomClient:
         )
         await permit()
         try:
-            answer = await exchange(self._http, request, clock=self._clock, timeout_seconds=self._tries.call_seconds)
+            answer = await exchange(
+                self._http,
+                request,
+                clock=self._clock,
+                timeout_seconds=self._tries.call_seconds,
+                keeps_secrets=call.endpoint is WEBHOOK_LOGS,  # original bodies; whoever reads them cleans them
+            )
         except NothingSent:
             return Reply(ruling=NOTHING_SENT)
         except NoAnswer:
@@ -226,6 +236,7 @@ _MUST_HOLD: Mapping[str, tuple[str, ...]] = {
     "instances": ("meetings",),
     "participants": ("participants",),
     "report": ("participants",),
+    "webhook_logs": ("webhook_logs",),
 }
 
 
