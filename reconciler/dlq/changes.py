@@ -5,64 +5,41 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
 import click
+import orjson
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from reconciler.dlq.choosing import Choice, choosing
+from reconciler.dlq.courier import Courier, Summary
 from reconciler.dlq.editing import difference, pretty, with_values
 from reconciler.dlq.fetching import Fetcher
 from reconciler.dlq.jobs import Jobs
-from reconciler.dlq.letters import Filters, Letter, Status
-from reconciler.dlq.options import (
-    NOT_AS_WISHED,
-    Actor,
-    Desk,
-    Error,
-    FromOffset,
-    Held,
-    Key,
-    Partition,
-    Since,
-    Stage,
-    Text,
-    ToOffset,
-    Topic,
-    Until,
-    Yes,
-    confirm,
-    desk,
-    moment,
-)
-from reconciler.dlq.output import line, plain
+from reconciler.dlq.letters import Filters, Letter
+from reconciler.dlq.options import NOT_AS_WISHED, NOT_CONFIRMED, Actor, Desk, Held, Yes, confirm, desk
+from reconciler.dlq.output import line, plain, show_rehearsal, tell
 from reconciler.dlq.reading import Reading, read, write
-from reconciler.dlq.replay import Options, Replay, Summary
+from reconciler.dlq.replay import Options, Replay
 from reconciler.dlq.sending import Packing, Sender
-from reconciler.dlq.transfer import imported
+from reconciler.dlq.transfer import bounded, imported
 from runtime.cipher import Cipher
+from runtime.kafka.config import MESSAGE_MAX_BYTES
 from runtime.topics import DEAD_LETTERS, physical
 from runtime.topics import load as load_topics
-from schemas.errors import Misconfigured
+from schemas.errors import BadMessage, Misconfigured
 
 Reason = Annotated[str, typer.Option(help="Why; kept in the ledger and the audit.")]
 
 
+@choosing
 def replay(
     *,
-    stage: Stage = None,
-    error: Error = None,
-    topic: Topic = None,
-    partition: Partition = None,
-    from_offset: FromOffset = None,
-    to_offset: ToOffset = None,
-    key: Key = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = None,
-    letter: Annotated[str | None, typer.Option("--id", help="One dead letter.")] = None,
+    choice: Choice,
     held: Held = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go where.")] = False,
     rate: Annotated[float | None, typer.Option(min=0.1, help="Messages a second, at most.")] = None,
@@ -74,23 +51,12 @@ def replay(
     """Put messages back where they came from, in their order; exit 1 when some could not be sent."""
     with desk(actor) as at:
         now = at.clock.now()
-        filters = Filters(
-            letter_id=letter,
-            stage=stage,
-            error=error,
-            topic=topic,
-            partition=partition,
-            from_offset=from_offset,
-            to_offset=to_offset,
-            key=key,
-            since=moment(since, now=now),
-            until=moment(until, now=now),
-            text=text,
-        )
+        filters = choice.filters(now)
         options = Options(statuses=("open", "held") if held else ("open",), rate=rate, limit=limit)
         name = job or f"replay-{now:%Y%m%dT%H%M%S.%f}"
         if dry_run:
-            _rehearse(at, filters, options.statuses, limit=limit)
+            packing = Packing(at.settings, catalogue=load_topics(), job=name, clock=at.clock)
+            show_rehearsal(islice(at.ledger.letters(filters, options.statuses), limit), packing.refusal)
             return
         count = at.ledger.count(filters, options.statuses)
         confirm(min(count, limit or count), above=at.settings.dead_letters.confirm_above, yes=yes, doing="replay")
@@ -105,45 +71,25 @@ def cancel(job: str, *, actor: Actor = None) -> None:
     with desk(actor) as at:
         jobs = Jobs(at.ledger)
         jobs.find(job)
-        typer.echo(f"{job}: cancelled" if jobs.end(job, "cancelled") else f"{job}: was not running")
+        ended = jobs.end(job, "cancelled")
+        tell(f"{job}: {'cancelled' if ended else 'was not running'}", job=job, cancelled=ended)
 
 
+@choosing
 def discard(
     *,
+    choice: Choice,
     reason: Reason,
-    stage: Stage = None,
-    error: Error = None,
-    topic: Topic = None,
-    partition: Partition = None,
-    from_offset: FromOffset = None,
-    to_offset: ToOffset = None,
-    key: Key = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = None,
-    letter: Annotated[str | None, typer.Option("--id", help="One dead letter.")] = None,
     actor: Actor = None,
     yes: Yes = False,
 ) -> None:
     """Give up on what waits and matches. The messages stay in the topic until its retention ends."""
     with desk(actor) as at:
-        now = at.clock.now()
-        filters = Filters(
-            letter_id=letter,
-            stage=stage,
-            error=error,
-            topic=topic,
-            partition=partition,
-            from_offset=from_offset,
-            to_offset=to_offset,
-            key=key,
-            since=moment(since, now=now),
-            until=moment(until, now=now),
-            text=text,
-        )
+        filters = choice.filters(at.clock.now())
         above = at.settings.dead_letters.confirm_above
         confirm(at.ledger.count(filters), above=above, yes=yes, doing="discard")
-        typer.echo(f"{at.ledger.discard(filters, reason=reason)} dead letters discarded")
+        count = at.ledger.discard(filters, reason=reason)
+        tell(f"{count} dead letters discarded", discarded=count)
 
 
 def edit(
@@ -162,57 +108,59 @@ def edit(
         letter = at.ledger.letter(letter_id)
         before = _value(at, letter, fetcher)
         after = value_file.read_bytes() if value_file else _edited(read(before), before, assignments or [])
-        told = difference(_readable(before), _readable(after))
+        if len(after) > MESSAGE_MAX_BYTES:
+            raise BadMessage(f"{letter_id}: {len(after)} bytes would be sent, more than {MESSAGE_MAX_BYTES}")
+        told = difference(_readable(before), _readable(after)) or "the bytes differ\n"
         if after == before:
-            typer.echo("nothing changed")
+            tell("nothing changed", letter_id=letter_id, changed=False)
             return
-        Console(highlight=False, markup=False).print(told or "the bytes differ", end="")
+        tell(told, letter_id=letter_id, changed=True, difference=told)
         if not yes and sys.stdin.isatty() and not typer.confirm("Send this in place of the original?"):
-            return
+            raise typer.Exit(NOT_CONFIRMED)
         sealed = Cipher(at.settings.security.encryption_keys).seal(after) if letter.sealed else after
         if not at.ledger.edit(letter, sealed, reason=reason):
             raise Misconfigured(f"{letter_id}: no longer waits as it was looked at; look again")
 
 
-def import_letters(file: Path, *, actor: Actor = None) -> None:
+def import_letters(file: Path, *, actor: Actor = None, yes: Yes = False) -> None:
     """Put exported messages on the topic of dead letters; the ledger then has them, each once."""
     with desk(actor) as at, Sender(at.settings) as sender, file.open("rb") as lines:
+        above = at.settings.dead_letters.confirm_above
+        confirm(sum(1 for _ in bounded(lines)), above=above, yes=yes, doing="import")
+        lines.seek(0)
         topic = physical(DEAD_LETTERS, prefix=at.settings.kafka.topic_prefix)
         count = imported(lines, sender, topic=topic)
         at.ledger.note("dlq.import", target=f"{count} dead letters from {file.name}")
-        typer.echo(f"{count} dead letters imported")
+        tell(f"{count} dead letters imported", imported=count)
 
 
 def _replay(at: Desk, name: str, filters: Filters, options: Options, *, total: int) -> Summary:
     jobs = Jobs(at.ledger)
     with ExitStack() as stack:
-        run = Replay(
-            at.ledger.connection,
-            job=jobs.begin(name, filters),
-            jobs=jobs,
+        job = jobs.begin(name, filters)
+        packing = Packing(at.settings, catalogue=load_topics(), job=name, clock=at.clock)
+        courier = Courier(
+            at.settings.postgres,
+            job=job,
+            statuses=options.statuses,
             fetcher=stack.enter_context(Fetcher(at.settings.kafka)),
-            packing=Packing(at.settings, catalogue=load_topics(), job=name, clock=at.clock),
+            packing=packing,
             sender=stack.enter_context(Sender(at.settings)),
-            options=options,
             clock=at.clock,
             actor=at.actor,
+        )
+        run = Replay(
+            at.ledger.connection,
+            job=job,
+            jobs=jobs,
+            courier=stack.enter_context(courier),
+            packing=packing,
+            options=options,
+            clock=at.clock,
         )
         progress = stack.enter_context(Progress(console=Console(stderr=True), transient=True))
         task = progress.add_task(name, total=total)
         return run.run(lambda count: progress.update(task, advance=count))
-
-
-def _rehearse(at: Desk, filters: Filters, wanted: tuple[Status, ...], *, limit: int | None) -> None:
-    """Say what would go where, one line for each message."""
-    packing = Packing(at.settings, catalogue=load_topics(), job="dry-run", clock=at.clock)
-    for number, letter in enumerate(at.ledger.letters(filters, wanted), start=1):
-        if limit is not None and number > limit:
-            return
-        refusal = packing.refusal(letter.topic)
-        if plain(as_json=False):
-            line({"letter_id": letter.letter_id, "topic": letter.topic, "key": letter.key_text, "refused": refusal})
-        else:
-            typer.echo(f"{letter.letter_id} -> {refusal or f'{letter.topic}, key {letter.key_text}'}")
 
 
 def _tell(job: str, summary: Summary) -> None:
@@ -231,12 +179,10 @@ def _tell(job: str, summary: Summary) -> None:
 
 def _value(at: Desk, letter: Letter, fetcher: Fetcher) -> bytes:
     """The value that would be sent now, opened where it is sealed."""
-    place = (letter.letter_partition, letter.letter_offset)
-    message = fetcher.fetch([place]).get(place)
-    value = letter.edited_value or (None if message is None else message.value())
+    value = letter.value_in(fetcher.message_of(letter))
     if value is None:
         raise Misconfigured(f"{letter.letter_id}: its message is in the topic no more, or has no value")
-    return Cipher(at.settings.security.encryption_keys).open(value) if letter.sealed else value
+    return at.opened(letter, value)
 
 
 def _edited(reading: Reading, value: bytes, assignments: list[str]) -> bytes:
@@ -253,8 +199,6 @@ def _edited(reading: Reading, value: bytes, assignments: list[str]) -> bytes:
 
 
 def _parsed(text: str) -> object:
-    import orjson
-
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:

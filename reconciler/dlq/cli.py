@@ -1,7 +1,8 @@
 """`roomkeeper dlq`: dead letters seen and understood. What changes something is in `changes`.
 
 Exit codes: 0 done; 1 not as wished (a message came back, was refused, or is pending); 2 a wrong option or setting; 3
-the broker or the database is away; 5 more would have changed than goes without asking, and nobody said yes.
+the broker or the database is away; 4 a message that was given is none; 5 more would have changed than goes without
+asking, and nobody said yes.
 """
 
 from __future__ import annotations
@@ -14,36 +15,20 @@ from threading import Event
 from typing import Annotated, Any
 
 import typer
+from confluent_kafka import Message
 from rich.console import Console
 from rich.live import Live
 
 from reconciler.dlq import changes
+from reconciler.dlq.choosing import Choice, choosing
 from reconciler.dlq.fetching import Fetcher
 from reconciler.dlq.jobs import Jobs
-from reconciler.dlq.letters import Filters, Letter
-from reconciler.dlq.options import (
-    NOT_AS_WISHED,
-    Desk,
-    Error,
-    FromOffset,
-    Key,
-    Partition,
-    Since,
-    Stage,
-    StatusOption,
-    Text,
-    ToOffset,
-    Topic,
-    Until,
-    desk,
-    moment,
-    statuses,
-)
+from reconciler.dlq.letters import Letter
+from reconciler.dlq.options import NOT_AS_WISHED, Desk, StatusOption, desk, statuses
 from reconciler.dlq.output import line, plain, show_jobs, show_letters, show_verdicts, stats_table, when
 from reconciler.dlq.reading import hex_lines, read
 from reconciler.dlq.transfer import exported
 from reconciler.dlq.verify import Verifier
-from runtime.cipher import Cipher
 from schemas.dead_letters import Failure, parse_dead_letter
 from schemas.errors import BadMessage, Misconfigured
 
@@ -93,37 +78,17 @@ def _stats(
                 live.update(stats_table(at.ledger.stats(), now=at.clock.now()), refresh=True)
 
 
+@choosing
 def _list(
     *,
-    stage: Stage = None,
-    error: Error = None,
-    topic: Topic = None,
-    partition: Partition = None,
-    from_offset: FromOffset = None,
-    to_offset: ToOffset = None,
-    key: Key = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = None,
+    choice: Choice,
     status: StatusOption = "waiting",
     limit: Annotated[int, typer.Option(min=0, help="The newest so many; 0 gives all, in their original order.")] = 50,
     json: AsJson = False,
 ) -> None:
     """Which there are."""
     with desk() as at:
-        now = at.clock.now()
-        filters = Filters(
-            stage=stage,
-            error=error,
-            topic=topic,
-            partition=partition,
-            from_offset=from_offset,
-            to_offset=to_offset,
-            key=key,
-            since=moment(since, now=now),
-            until=moment(until, now=now),
-            text=text,
-        )
+        filters = choice.filters(at.clock.now())
         wanted = statuses(status)
         letters = at.ledger.newest(filters, wanted, limit=limit) if limit else at.ledger.letters(filters, wanted)
         show_letters(letters, as_json=json)
@@ -133,10 +98,8 @@ def _show(letter_id: str, *, json: AsJson = False) -> None:
     """One of them: its content as far as it can be read, its bytes, its error and its history."""
     with desk() as at, Fetcher(at.settings.kafka) as fetcher:
         letter = at.ledger.letter(letter_id)
-        place = (letter.letter_partition, letter.letter_offset)
-        message = fetcher.fetch([place]).get(place)
-        value = letter.edited_value or (None if message is None else message.value())
-        shown = _opened(at, letter, value)
+        message = fetcher.message_of(letter)
+        shown = _shown(at, letter, message)
         headers: Any = [] if message is None else message.headers() or []
         history = () if message is None else (*(told := parse_dead_letter(headers)).history, told.failure)
     if plain(as_json=json):
@@ -147,12 +110,11 @@ def _show(letter_id: str, *, json: AsJson = False) -> None:
     _show_for_people(letter, shown, history)
 
 
-def _opened(at: Desk, letter: Letter, value: bytes | None) -> bytes | None:
-    """The bytes as they came: sealed ones are opened where the key is held."""
-    if value is None or not letter.sealed:
-        return value
+def _shown(at: Desk, letter: Letter, message: Message | None) -> bytes | None:
+    """The value that would be sent now, as it came: what is sealed is opened where the key is held."""
+    value = letter.value_in(message)
     try:
-        return Cipher(at.settings.security.encryption_keys).open(value)
+        return None if value is None else at.opened(letter, value)
     except (BadMessage, Misconfigured):
         return value
 
@@ -181,31 +143,16 @@ def _show_for_people(letter: Letter, value: bytes | None, history: tuple[Failure
         console.print(each, style="dim")
 
 
+@choosing
 def _export(
     *,
-    stage: Stage = None,
-    error: Error = None,
-    topic: Topic = None,
-    key: Key = None,
-    since: Since = None,
-    until: Until = None,
-    text: Text = None,
+    choice: Choice,
     status: StatusOption = "waiting",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file in place of standard output.")] = None,
 ) -> None:
     """Write them as JSON lines, messages and all."""
     with desk() as at, Fetcher(at.settings.kafka) as fetcher:
-        now = at.clock.now()
-        filters = Filters(
-            stage=stage,
-            error=error,
-            topic=topic,
-            key=key,
-            since=moment(since, now=now),
-            until=moment(until, now=now),
-            text=text,
-        )
-        lines = exported(at.ledger.letters(filters, statuses(status)), fetcher)
+        lines = exported(at.ledger.letters(choice.filters(at.clock.now()), statuses(status)), fetcher)
         if output is None:
             sys.stdout.buffer.writelines(lines)
             sys.stdout.buffer.flush()

@@ -8,6 +8,7 @@ from typing import Self
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from reconciler.dlq.letters import Letter
 from runtime.kafka.config import consumer_config
 from runtime.kafka.ends import Ends
 from runtime.kafka.errors import translate
@@ -68,6 +69,11 @@ class Fetcher:
             for message in self._along(partition, there, end=ends[partition].end):
                 found[partition, message.offset() or 0] = message
         return found
+
+    def message_of(self, letter: Letter) -> Message | None:
+        """A letter's newest copy; None when retention has removed it."""
+        place = (letter.letter_partition, letter.letter_offset)
+        return self.fetch([place]).get(place)
 
     def _along(self, partition: int, offsets: list[int], *, end: int) -> Iterable[Message]:
         """The messages at these offsets, which are sorted."""

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from psycopg import ServerCursor
 from psycopg.rows import class_row
 
-from reconciler.dlq.letters import EVERY, WAITING, Filters, Letter, Status
+from reconciler.dlq.letters import EVERY, WAITING, Filters, Letter, Status, letter_uuid
 from runtime.clock import Clock
 from runtime.postgres import Connection, translated
 from runtime.queries import queries
@@ -70,12 +69,9 @@ class Ledger:
         """One dead letter.
 
         Raises:
-            Misconfigured: there is none with this id.
+            Misconfigured: there is none with this id, or it is no id.
         """
-        try:
-            parameters = {"letter_id": UUID(letter_id)}
-        except ValueError as error:
-            raise Misconfigured(f"{letter_id}: not the id of a dead letter") from error
+        parameters = {"letter_id": letter_uuid(letter_id)}
         with translated("read the ledger"), self.connection.cursor(row_factory=class_row(Letter)) as cursor:
             found = cursor.execute(self._queries["letter"], parameters).fetchone()
         if found is None:

@@ -8,6 +8,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 import orjson
+from confluent_kafka import Message
+
+from schemas.errors import Misconfigured
 
 Status = Literal["open", "held", "replayed", "discarded", "expired"]
 WAITING: tuple[Status, ...] = ("open", "held")
@@ -57,6 +60,12 @@ class Letter:
         """Topic, partition and offset in one word."""
         return f"{self.topic}/{self.partition}/{self.at_offset}" if self.at_offset >= 0 else f"{self.topic} (http)"
 
+    def value_in(self, message: Message | None) -> bytes | None:
+        """What would be sent now: what an operator put in the value's place, or else what its message has."""
+        if message is None or self.edited_value is not None:
+            return self.edited_value
+        return message.value()
+
     def as_plain(self) -> dict[str, Any]:
         """For JSON: no bytes, times as text."""
         plain = asdict(self)
@@ -98,3 +107,15 @@ class Filters:
     def __str__(self) -> str:
         """For people."""
         return ", ".join(f"{name}={value}" for name, value in self.named.items()) or "all"
+
+
+def letter_uuid(text: str) -> UUID:
+    """A dead letter's id.
+
+    Raises:
+        Misconfigured: it is none.
+    """
+    try:
+        return UUID(text)
+    except ValueError as error:
+        raise Misconfigured(f"{text}: not the id of a dead letter") from error

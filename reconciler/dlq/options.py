@@ -14,7 +14,8 @@ from typing import Annotated
 import typer
 
 from reconciler.dlq.ledger import Ledger
-from reconciler.dlq.letters import EVERY, WAITING, Status
+from reconciler.dlq.letters import EVERY, WAITING, Letter, Status
+from runtime.cipher import Cipher
 from runtime.clock import SystemClock
 from runtime.postgres import connect
 from runtime.settings import Settings, load
@@ -23,16 +24,6 @@ from schemas.errors import Misconfigured
 NOT_AS_WISHED, NOT_CONFIRMED = 1, 5
 """Exit codes beside those of the families of errors: something is not as wished; nobody said yes."""
 
-Stage = Annotated[str | None, typer.Option(help="Who could not use them, such as streams.rooms.")]
-Error = Annotated[str | None, typer.Option(help="Class of the error, such as DecodeError.")]
-Topic = Annotated[str | None, typer.Option(help="Where the messages came from.")]
-Partition = Annotated[int | None, typer.Option(help="Partition they came from.")]
-FromOffset = Annotated[int | None, typer.Option(help="Offset they came from, this one or later.")]
-ToOffset = Annotated[int | None, typer.Option(help="Offset they came from, this one or earlier.")]
-Key = Annotated[str | None, typer.Option("--key", "--meeting", "--room", help="A meeting's id, or a room's number.")]
-Since = Annotated[str | None, typer.Option(help="Failed since then: a time (UTC unless it says), or 30m, 12h, 7d ago.")]
-Until = Annotated[str | None, typer.Option(help="Failed before then.")]
-Text = Annotated[str | None, typer.Option(help="Part of the error's message.")]
 Held = Annotated[bool, typer.Option("--held", help="Those that came back too often, too.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 Actor = Annotated[str | None, typer.Option(help="Who does this, for the audit; by default the login name.")]
@@ -50,6 +41,15 @@ class Desk:
     ledger: Ledger
     clock: SystemClock
     actor: str
+
+    def opened(self, letter: Letter, value: bytes) -> bytes:
+        """The value of a letter as it came.
+
+        Raises:
+            BadMessage: it is sealed with a key that is not held.
+            Misconfigured: it is sealed, and no key is set.
+        """
+        return Cipher(self.settings.security.encryption_keys).open(value) if letter.sealed else value
 
 
 @contextmanager

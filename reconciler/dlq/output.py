@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import orjson
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from reconciler.dlq.jobs import JobProgress
@@ -17,6 +19,7 @@ from reconciler.dlq.ledger import Group
 from reconciler.dlq.letters import Letter
 from reconciler.dlq.verify import Verdict
 
+_TABLE_ROWS = 500
 _STYLES = {"open": "yellow", "held": "red", "replayed": "green", "discarded": "dim", "expired": "dim"}
 
 
@@ -30,28 +33,51 @@ def line(value: Any) -> None:
     typer.echo(orjson.dumps(value, default=str).decode())
 
 
+def tell(words: str, **values: Any) -> None:
+    """What a command did: in words on a terminal, as one JSON line in a pipe."""
+    if plain(as_json=False):
+        line(values)
+    else:
+        typer.echo(words)
+
+
 def show_letters(letters: Iterable[Letter], *, as_json: bool) -> None:
-    """Dead letters, streamed when they are JSON."""
+    """Dead letters, streamed."""
     if plain(as_json=as_json):
         for each in letters:
             line(each.as_plain())
         return
-    table = Table("id", "from", "key", "stage", "error", "failed at", "times", "status")
-    for each in letters:
-        status = f"[{_STYLES[each.status]}]{each.status}"
-        error = f"{each.error_class}: {each.error_message[:60]}"
-        times = str(each.attempt)
-        table.add_row(
-            str(each.letter_id),
-            each.origin,
-            each.key_text or "",
-            each.stage,
-            error,
-            when(each.failed_at),
-            times,
-            status,
-        )
-    Console().print(table)
+    columns = ("id", "from", "key", "stage", "error", "failed at", "times", "status")
+    _tables(columns, (_letter_cells(each) for each in letters))
+
+
+def show_rehearsal(letters: Iterable[Letter], refusal: Callable[[str], str | None]) -> None:
+    """What would go where, streamed; `refusal` says why nothing may go back to a topic."""
+    if plain(as_json=False):
+        for each in letters:
+            found = {"letter_id": each.letter_id, "topic": each.topic, "key": each.key_text}
+            line(found | {"refused": refusal(each.topic)})
+        return
+    rows = ((str(each.letter_id), each.topic, each.key_text or "", refusal(each.topic) or "") for each in letters)
+    _tables(("id", "to", "key", "refused"), rows)
+
+
+def _letter_cells(letter: Letter) -> Sequence[str]:
+    error = escape(f"{letter.error_class}: {letter.error_message[:60]}")
+    status = f"[{_STYLES[letter.status]}]{letter.status}"
+    names = (str(letter.letter_id), letter.origin, escape(letter.key_text or ""), letter.stage, error)
+    return (*names, when(letter.failed_at), str(letter.attempt), status)
+
+
+def _tables(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """A table for every so many rows: one for all of them would hold all of them."""
+    console, rest, first = Console(), iter(rows), True
+    while (part := list(islice(rest, _TABLE_ROWS))) or first:
+        table = Table(*columns)
+        for cells in part:
+            table.add_row(*cells)
+        console.print(table)
+        first = False
 
 
 def stats_table(groups: Sequence[Group], *, now: datetime) -> Table:

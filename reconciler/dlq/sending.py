@@ -17,7 +17,7 @@ from confluent_kafka import Producer as Client
 
 from runtime.cipher import SEALED_HEADER, Cipher
 from runtime.clock import Clock
-from runtime.kafka.config import producer_config
+from runtime.kafka.config import MESSAGE_MAX_BYTES, producer_config
 from runtime.kafka.errors import translate, translate_exception
 from runtime.settings import Settings
 from runtime.topics import DEAD_LETTERS, Catalogue, physical
@@ -30,6 +30,9 @@ from zoom.webhooks.events import parse, record_key
 TIMEOUT_SECONDS = 30.0
 _FULL_SECONDS = 0.1
 """The wait for room in the client's buffer."""
+_POLL_EVERY = 256
+"""Acknowledgements are looked at once for so many messages."""
+RETURNED = -1
 KEYLESS = -1
 """The client chooses the partition."""
 
@@ -46,11 +49,13 @@ class Parcel:
     key: bytes | None
     value: bytes | None
     headers: Headers
+    returned: bool = False
+    """Whether it goes to the dead letters again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """Where an acknowledged message lies."""
+    """Where an acknowledged message lies; both are `RETURNED` of one that went to the dead letters again."""
 
     partition: int
     offset: int
@@ -78,7 +83,7 @@ class Packing:
         self._keys = settings.security.encryption_keys
         self._kafka = settings.kafka
         self._catalogue = catalogue
-        self._job = job.encode()
+        self._signature = (REPLAY_HEADER, job.encode())
         self._clock = clock
 
     def refusal(self, topic: str) -> str | None:
@@ -92,12 +97,14 @@ class Packing:
         """The message as it goes back; a body that still cannot be read goes to the dead letters again.
 
         Raises:
-            BadMessage: it was sealed with a key that is not held.
+            BadMessage: it was sealed with a key that is not held, or its topic takes none that is so large.
         """
         if content.sealed:
             return self._unsealed(content)
+        if content.value is not None and len(content.value) > MESSAGE_MAX_BYTES:
+            raise BadMessage(f"{len(content.value)} bytes, more than {MESSAGE_MAX_BYTES}")
         headers = [each for each in content.headers if each[0] != REPLAY_HEADER]
-        headers.append((REPLAY_HEADER, self._job))
+        headers.append(self._signature)
         return Parcel(
             topic=physical(content.topic, prefix=self._prefix),
             partition=KEYLESS if content.key is not None else self._old_partition(content),
@@ -126,7 +133,7 @@ class Packing:
             partition=KEYLESS,
             key=record_key(event).encode(),
             value=encode(event),
-            headers=[*headers, (REPLAY_HEADER, self._job)],
+            headers=[*headers, self._signature],
         )
 
     def _returned(self, content: Content, error: BadMessage) -> Parcel:
@@ -136,10 +143,11 @@ class Packing:
             stage=failed.first.stage,
             error=error,
             failed_at=self._clock.now(),
-            previous=[*content.headers, (REPLAY_HEADER, self._job)],
+            previous=[*content.headers, self._signature],
         )
         topic = physical(DEAD_LETTERS, prefix=self._prefix)
-        return Parcel(topic=topic, partition=KEYLESS, key=content.key, value=content.value, headers=headers)
+        value = content.value
+        return Parcel(topic=topic, partition=KEYLESS, key=content.key, value=value, headers=headers, returned=True)
 
     def _old_partition(self, content: Content) -> int:
         """Without a key the partition itself is what must stay, while there is one of that number."""
@@ -153,7 +161,7 @@ class Sender:
     def __init__(self, settings: Settings) -> None:
         """Connects in the background."""
         config = producer_config(settings.kafka, client_id="dlq", timeout_seconds=TIMEOUT_SECONDS)
-        self._client = Client({**config, "linger.ms": 20, "error_cb": _ignore})
+        self._client = Client({**config, "linger.ms": 5, "error_cb": _ignore})
         self._sent: dict[int, Sent] = {}
         self._error: RoomkeeperError | None = None
 
@@ -177,6 +185,8 @@ class Sender:
         try:
             for index, parcel in enumerate(parcels):
                 self._produce(index, parcel)
+                if index % _POLL_EVERY == 0:
+                    self._client.poll(0)
         except KafkaException as error:
             raise translate_exception(error, doing="replay dead letters") from error
         self._client.flush(TIMEOUT_SECONDS + 5.0)
@@ -184,7 +194,8 @@ class Sender:
             raise self._error
         if len(self._sent) < len(parcels):
             raise Unavailable(f"{len(parcels) - len(self._sent)} messages were not acknowledged in time")
-        return [self._sent[index] for index in range(len(parcels))]
+        nowhere = Sent(partition=RETURNED, offset=RETURNED)
+        return [nowhere if parcel.returned else self._sent[index] for index, parcel in enumerate(parcels)]
 
     def _produce(self, index: int, parcel: Parcel) -> None:
         handed_over = False
@@ -201,7 +212,6 @@ class Sender:
                 handed_over = True
             except BufferError:
                 self._client.poll(_FULL_SECONDS)
-        self._client.poll(0)
 
     def _delivered(self, index: int, error: KafkaError | None, message: Message) -> None:
         if error is not None:

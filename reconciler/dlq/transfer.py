@@ -7,9 +7,9 @@ removed it, and its content in plain, so that it can be read, and changed, with 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any, TypeVar
 
 import orjson
 
@@ -17,16 +17,21 @@ from reconciler.dlq.fetching import Fetcher
 from reconciler.dlq.letters import Letter
 from reconciler.dlq.reading import read, write
 from reconciler.dlq.sending import KEYLESS, Parcel, Sender
+from runtime.kafka.config import DEAD_LETTER_MAX_BYTES
 from schemas.dead_letters import parse_dead_letter
 from schemas.errors import BadMessage
 
+T = TypeVar("T")
+
 BATCH_LINES = 1_000
+BATCH_BYTES = 64 * 1024 * 1024
+LINE_BYTES = 16 * 1024 * 1024
+"""The largest message, in base64, and beside it in plain with every character escaped."""
 
 
 def exported(letters: Iterable[Letter], fetcher: Fetcher) -> Iterator[bytes]:
     """A JSON line for each of these that is still in the topic."""
-    rest = iter(letters)
-    while batch := list(islice(rest, BATCH_LINES)):
+    for batch in parts(letters, size=lambda letter: letter.size_bytes):
         messages = fetcher.fetch((each.letter_partition, each.letter_offset) for each in batch)
         for letter in batch:
             message = messages.get((letter.letter_partition, letter.letter_offset))
@@ -34,22 +39,50 @@ def exported(letters: Iterable[Letter], fetcher: Fetcher) -> Iterator[bytes]:
                 yield orjson.dumps(letter.as_plain() | _whole(letter, message), option=orjson.OPT_APPEND_NEWLINE)
 
 
-def imported(lines: Iterable[bytes], sender: Sender, *, topic: str) -> int:
+def imported(lines: IO[bytes], sender: Sender, *, topic: str) -> int:
     """Put these lines' messages on the topic of dead letters, whence the ledger has them; how many there were.
 
     Raises:
         BadMessage: a line is not one that `exported` wrote; those of the batches before it are there.
     """
     count = 0
-    rest = enumerate(lines, start=1)
-    while batch := list(islice(rest, BATCH_LINES)):
+    for batch in parts(bounded(lines), size=lambda numbered: len(numbered[1])):
         sender.send([_parcel(line, number=number, topic=topic) for number, line in batch])
         count += len(batch)
     return count
 
 
+def bounded(lines: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines, numbered from 1.
+
+    Raises:
+        BadMessage: one is longer than any that `exported` writes.
+    """
+    for number in itertools.count(1):
+        line = lines.readline(LINE_BYTES + 1)
+        if len(line) > LINE_BYTES:
+            raise BadMessage(f"line {number}: more than {LINE_BYTES} bytes")
+        if not line:
+            return
+        yield number, line
+
+
+def parts(items: Iterable[T], *, size: Callable[[T], int]) -> Iterator[list[T]]:
+    """These, in lists that are bounded in number and bytes."""
+    part: list[T] = []
+    total = 0
+    for item in items:
+        if part and (len(part) >= BATCH_LINES or total + size(item) > BATCH_BYTES):
+            yield part
+            part, total = [], 0
+        part.append(item)
+        total += size(item)
+    if part:
+        yield part
+
+
 def _whole(letter: Letter, message: Any) -> dict[str, Any]:
-    value = message.value() if letter.edited_value is None else letter.edited_value
+    value = letter.value_in(message)
     reading = read(value)
     return {
         "key_base64": _encoded(message.key()),
@@ -71,6 +104,8 @@ def _parcel(line: bytes, *, number: int, topic: str) -> Parcel:
             value = write(reading, plain["content"])
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, BadMessage) as error:
         raise BadMessage(f"line {number}: {type(error).__name__} {error}") from error
+    if len(value or b"") > DEAD_LETTER_MAX_BYTES:
+        raise BadMessage(f"line {number}: its value is larger than {DEAD_LETTER_MAX_BYTES} bytes")
     return Parcel(topic=topic, partition=KEYLESS, key=key, value=value, headers=headers)
 
 

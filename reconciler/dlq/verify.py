@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from reconciler.dlq.ledger import PACKAGE
+from reconciler.dlq.sending import RETURNED
 from runtime.kafka.config import consumer_config
 from runtime.kafka.ends import Range
 from runtime.kafka.errors import translate_exception
@@ -41,6 +42,7 @@ class Target:
 
     topic: str
     partition: int
+    """`RETURNED` stands for bodies that could still not be read, and went to the dead letters at once."""
     last_offset: int
     sent: int
     returned: int
@@ -98,13 +100,15 @@ class Verifier:
         return [Target(**row) for row in self._rows("job_targets", {"job": job})]
 
     def _is_read(self, target: Target) -> bool:
+        if target.partition == RETURNED:
+            return True
         if target.topic in FOLLOWED_BY:
             return self._committed(target.topic, target.partition) > target.last_offset
         return self._stored(target.topic).get(target.partition, 0) > target.last_offset
 
     def _is_projected(self, target: Target) -> bool:
         """Asked once the messages are read: their outputs and dead letters are committed, what is there now counts."""
-        following = FOLLOWED_BY.get(target.topic)
+        following = None if target.partition == RETURNED else FOLLOWED_BY.get(target.topic)
         outputs = following is None or self._nothing_left(following, self._stored(following), {target.partition})
         return outputs and self._nothing_left(DEAD_LETTERS, self._stored(DEAD_LETTERS), None)
 

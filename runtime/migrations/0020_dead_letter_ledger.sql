@@ -35,10 +35,10 @@ CREATE TABLE dead_letters (
     edited_by       text,
     change_no       bigint NOT NULL                     -- rises with each arrival and return: what a replay may take
 );
+-- Of what waits alone: a replay then writes its row and one entry of one index. The rest is read through, when asked for.
 CREATE INDEX dead_letters_in_order ON dead_letters (topic, partition, at_offset, letter_id) WHERE status IN ('open', 'held');
-CREATE INDEX dead_letters_by_key ON dead_letters (key_text);
-CREATE INDEX dead_letters_by_job ON dead_letters (job) WHERE job IS NOT NULL;
-CREATE INDEX dead_letters_by_time ON dead_letters (failed_at, letter_id);
+CREATE INDEX dead_letters_by_key ON dead_letters (key_text) WHERE status IN ('open', 'held');
+CREATE INDEX dead_letters_by_time ON dead_letters (failed_at, letter_id) WHERE status IN ('open', 'held');
 
 -- Replays. How far one has come is told by the rows that carry its name; nothing is counted here.
 CREATE TABLE dead_letter_jobs (

@@ -43,6 +43,10 @@ SELECT pg_try_advisory_lock(hashtextextended('roomkeeper.dlq.' || %(topic)s || '
 -- Let the next replay have it.
 SELECT pg_advisory_unlock(hashtextextended('roomkeeper.dlq.' || %(topic)s || '/' || %(partition)s::text, 0));
 
+-- name: plan_by_index
+-- A batch's rows are found one by one: for a table of some size the planner would read all of it for every batch.
+SELECT set_config('enable_seqscan', 'off', false);
+
 -- name: next_letters
 -- The next messages of a partition in their original order, locked until the end of the transaction.
 SELECT letter_id, topic, partition, at_offset, stage, attempt, size_bytes, sealed, letter_partition, letter_offset,
