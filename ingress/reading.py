@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal, cast
 from uuid import UUID
 
 from ingress.api.registrant_shapes import RegistrantShape
@@ -13,6 +13,7 @@ from ingress.api.shapes import DetailsShape, MeetingShape
 from runtime.postgres import AsyncDatabase
 from runtime.queries import queries
 from schemas.codec import decode
+from schemas.errors import Broken
 from schemas.records.meeting_events import MeetingState, RegistrantState
 
 Row = Mapping[str, Any]
@@ -168,6 +169,22 @@ class Reader:
     async def alerts(self, account_id: str) -> list[Row]:
         """What is wrong at the moment."""
         return await self._many("list_alerts", account_id=account_id)
+
+    async def queue(self, account_id: str, *, at: datetime) -> Row:
+        """The account's room work that is not done."""
+        row = await self._one("find_queue", account_id=account_id, now=at)
+        if row is None:
+            raise Broken("a count gave no row")
+        return row
+
+    async def breaker(self, account_id: str) -> Literal["closed", "open", "half_open"]:
+        """`closed`, `open` or `half_open`."""
+        row = await self._one("find_breaker", account_id=account_id)
+        return "closed" if row is None else cast("Literal['closed', 'open', 'half_open']", row["state"])
+
+    async def pauses(self, account_id: str, *, at: datetime) -> list[Row]:
+        """Whom nobody calls for at the moment."""
+        return await self._many("list_pauses", account_id=account_id, now=at)
 
     async def _one(self, name: str, **values: Any) -> Row | None:
         async with self._database.connection(name) as connection:

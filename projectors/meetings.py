@@ -76,6 +76,9 @@ class MeetingsProjection:
         )
         if people:
             _write_registrants(cursor, people, retried=False)
+            # A refusal changes nothing about the person, and is no reason to ask again.
+            accepted = (each for each in events if each.answer is None or each.answer.status == "accepted")
+            _note_left_behind(cursor, [each.registrant for each in accepted if each.registrant])
         named = {event.meeting_id for event in events}
         cursor.execute(queries("projectors")["notify_meetings"], {"meeting_id": sorted(named)})
 
@@ -104,6 +107,7 @@ class MeetingsProjection:
             cursor.execute(queries("projectors")["doubt_meetings"], _columns(written, ("account_id", "meeting_id")))
         if people:
             _write_registrants(cursor, _newest(people), retried=True)
+            _note_left_behind(cursor, [version.value for _, version in people])
 
 
 def _write_meetings(
@@ -117,6 +121,7 @@ def _write_meetings(
     if work:
         cursor.execute(queries("projectors")["note_hosts"], _columns(work, ("account_id", "host")))
     _write_work(cursor, [{**each, "lane": ""} for each in written], work, retried=retried)
+    cursor.execute(queries("projectors")["note_moved"], _columns(written, ("account_id", "meeting_id")))
     return written
 
 
@@ -130,6 +135,13 @@ def _write_registrants(cursor: Cursor[Any], people: Mapping[Key, _Version[Regist
         row for each in written for row in _registrant_work(people[each["account_id"], each["registrant_key"]].value)
     ]
     _write_work(cursor, owners, work, retried=retried)
+
+
+def _note_left_behind(cursor: Cursor[Any], people: Sequence[RegistrantState]) -> None:
+    """Mark those of them who are registered for another room than their meeting has now."""
+    names = ("account_id", "meeting_id", "registrant_key")
+    columns = {name: [getattr(person, name) for person in people] for name in names}
+    cursor.execute(queries("projectors")["note_left_behind"], columns)
 
 
 def _write_work(

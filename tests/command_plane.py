@@ -19,7 +19,9 @@ from projectors.projection import Consumed, Decoded
 from reconciler.gateway.alerts import Alerts, AppAlerts
 from reconciler.gateway.breaker import Breakers
 from reconciler.gateway.budgets import Budgets
+from reconciler.gateway.hosts import Hosts
 from reconciler.rooms.actions import Actions
+from reconciler.rooms.moving import Moves
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.readback import ReadBacks
 from reconciler.rooms.reporting import Reporter
@@ -107,6 +109,8 @@ class Plane:
     """Of the newest worker."""
     sweep: Sweep = field(init=False)
     """Of the newest worker."""
+    moves: Moves = field(init=False)
+    """Of the newest worker."""
     _delivered: int = 0
 
     def put(self, *commands: AnyCommand) -> list[MeetingEvent]:
@@ -184,6 +188,7 @@ class Plane:
             )
             self.read_backs = ReadBacks(database, calls=calls, **parts)
             self.sweep = Sweep(database, calls=calls, random=random, **parts)
+            self.moves = Moves(database, reporter=reporter, accounts=accounts, clock=self.clock)
             yield worker
 
     def gates(self, database: AsyncDatabase, *, plan: str = "pro") -> tuple[Gate, ...]:
@@ -191,6 +196,7 @@ class Plane:
         alerts, zoom = Alerts(database, clock=self.clock), ZoomSettings()
         return (
             AppAlerts(alerts),
+            Hosts(database),
             Breakers(database, settings=zoom, alerts=alerts, clock=self.clock),
             Budgets(database, plans={ACCOUNT.account_id: plan}, settings=zoom, clock=self.clock),
         )

@@ -56,11 +56,15 @@ class Decider:
         meeting = self.table.entries[meeting_key(person.account_id, person.meeting_id)]
         assert isinstance(meeting, MeetingState)
         waits = person.pending[0].action == "register" and meeting.details.settings.approval_type == 1
-        link = None if waits else f"https://example.com/w/{person.registrant_key}"
-        found = {"registrant_id": f"zoom-{person.registrant_key[:8]}", "join_url": link}
-        status = "pending" if waits else "approved"
-        zoom_id = meeting.room.zoom_id if meeting.room else None
-        self.decide(registered(person, epoch=len(self.events), zoom_id=zoom_id, status=status, **found))
+        done = registered(
+            person,
+            epoch=len(self.events),
+            zoom_id=meeting.room.zoom_id if meeting.room else None,
+            registrant_id=f"zoom-{person.registrant_key[:8]}",
+            join_url=None if waits else f"https://example.com/w/{person.registrant_key}",
+            status="pending" if waits else "approved",
+        )
+        self.decide(done)
 
     def work(self, stop: threading.Event) -> None:
         """Decide whatever comes until `stop` is set."""

@@ -39,7 +39,7 @@ WHERE c.account_id = %(account_id)s AND c.command_id = %(command_id)s;
 
 -- name: find_registrant_outcomes
 -- What became of commands about registrants, and the people as they are now.
-SELECT c.command_id, c.status, c.code, c.message, r.state, m.zoom_id AS room
+SELECT c.command_id, c.status, c.code, c.message, r.state, CASE WHEN m.room_status = 'ready' THEN m.zoom_id END AS room
 FROM commands c
 LEFT JOIN registrants r USING (account_id, meeting_id, registrant_key)
 LEFT JOIN meetings m USING (account_id, meeting_id)

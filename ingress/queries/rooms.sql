@@ -19,13 +19,6 @@ WHERE account_id = %(account_id)s AND uuid = %(uuid)s
 ORDER BY zoom_id
 LIMIT 1;
 
--- name: list_alerts
--- What is wrong at the moment, for an account or for all.
-SELECT name, since_at, message
-FROM alerts
-WHERE until_at IS NULL AND account_id IN (%(account_id)s, '')
-ORDER BY since_at, name;
-
 -- name: answers
 -- Answers when the database does, and has its tables.
 SELECT EXISTS (SELECT FROM api_keys) AS any_key;

@@ -69,6 +69,23 @@ ON CONFLICT (account_id, meeting_id, registrant_key) DO UPDATE SET
 WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.revision)
 RETURNING account_id, meeting_id, registrant_key;
 
+-- name: note_moved
+-- People of these meetings who are registered for another room than the meeting has now.
+UPDATE registrants AS r SET moved = true
+FROM unnest(%(account_id)s::text[], %(meeting_id)s::uuid[]) AS w (account_id, meeting_id)
+JOIN meetings AS m USING (account_id, meeting_id)
+WHERE r.account_id = w.account_id AND r.meeting_id = w.meeting_id AND m.room_status = 'ready'
+  AND r.zoom_id <> m.zoom_id AND r.status IN ('approved', 'pending') AND NOT r.moved;
+
+-- name: note_left_behind
+-- These people, where their registration came to be for a room that the meeting has no more.
+UPDATE registrants AS r SET moved = true
+FROM unnest(%(account_id)s::text[], %(meeting_id)s::uuid[], %(registrant_key)s::uuid[])
+    AS w (account_id, meeting_id, registrant_key)
+JOIN meetings AS m USING (account_id, meeting_id)
+WHERE r.account_id = w.account_id AND r.meeting_id = w.meeting_id AND r.registrant_key = w.registrant_key
+  AND m.room_status = 'ready' AND r.zoom_id <> m.zoom_id AND r.status IN ('approved', 'pending') AND NOT r.moved;
+
 -- name: discard_requests
 -- Rows of these meetings (lane ''), or of these registrants, that are no longer pending and for which nobody has called;
 -- a started row sees its end.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import httpx
@@ -10,6 +10,7 @@ import httpx
 from reconciler.gateway.alerts import Alerts, AppAlerts
 from reconciler.gateway.breaker import Breakers
 from reconciler.gateway.budgets import Budgets
+from reconciler.gateway.hosts import Hosts
 from reconciler.gateway.tokens import SharedTokens
 from runtime.cipher import Cipher
 from runtime.clock import Clock
@@ -17,7 +18,7 @@ from runtime.postgres import AsyncDatabase
 from runtime.randomness import Random
 from runtime.settings import Account, Settings
 from schemas.errors import Misconfigured
-from zoom.client.client import Tries, ZoomClient
+from zoom.client.client import Gate, Tries, ZoomClient
 from zoom.client.tokens import App, ProcessTokens, TokenCall, TokenKeeper
 
 MOST_CONNECTIONS = 64
@@ -41,9 +42,17 @@ def tracking_fields_of(settings: Settings) -> Mapping[str, str | None]:
 
 @asynccontextmanager
 async def zoom_client(
-    settings: Settings, apps: Mapping[str, App], *, database: AsyncDatabase, clock: Clock, random: Random
+    settings: Settings,
+    apps: Mapping[str, App],
+    *,
+    database: AsyncDatabase,
+    clock: Clock,
+    random: Random,
+    gates: Sequence[Gate] = (),
 ) -> AsyncIterator[ZoomClient]:
     """A client of these apps, which shares tokens, limits and breakers with all processes through the database.
+
+    Its calls pass `gates` of the caller's besides.
 
     Raises:
         Misconfigured: there is no key to encrypt tokens with.
@@ -74,7 +83,9 @@ async def zoom_client(
             tries=tries,
             gates=(
                 AppAlerts(alerts),
+                Hosts(database),
                 Breakers(database, settings=settings.zoom, alerts=alerts, clock=clock),
+                *gates,
                 Budgets(database, plans=plans, settings=settings.zoom, clock=clock),
             ),
         )

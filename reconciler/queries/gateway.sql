@@ -48,7 +48,7 @@ RETURNING greatest(extract(epoch FROM stored.free_at - %(spacing)s::interval - c
 -- name: reserve_day
 -- One more of a budget of the day; none where it is used up.
 INSERT INTO daily_budgets AS stored (account_id, scope, name, day, used)
-VALUES (%(account_id)s, %(scope)s, %(name)s, %(day)s, 1)
+VALUES (%(account_id)s, %(scope)s, budget_name(%(account_id)s, %(scope)s, %(name)s), %(day)s, 1)
 ON CONFLICT (account_id, scope, name, day) DO UPDATE SET used = stored.used + 1
     WHERE stored.used < %(most)s
 RETURNING used;
@@ -56,13 +56,32 @@ RETURNING used;
 -- name: give_back_day
 -- A call that never left costs nothing.
 UPDATE daily_budgets SET used = used - 1
-WHERE account_id = %(account_id)s AND scope = %(scope)s AND name = %(name)s AND day = %(day)s AND used > 0;
+WHERE account_id = %(account_id)s AND scope = %(scope)s AND day = %(day)s AND used > 0
+  AND name = budget_name(%(account_id)s, %(scope)s, %(name)s);
 
 -- name: exhaust_day
 -- Zoom says that the budget is used up, whoever used it.
 INSERT INTO daily_budgets AS stored (account_id, scope, name, day, used)
-VALUES (%(account_id)s, %(scope)s, %(name)s, %(day)s, %(most)s)
+VALUES (%(account_id)s, %(scope)s, budget_name(%(account_id)s, %(scope)s, %(name)s), %(day)s, %(most)s)
 ON CONFLICT (account_id, scope, name, day) DO UPDATE SET used = greatest(stored.used, excluded.used);
+
+-- name: learn_host
+-- An e-mail address, or another way to say it, names this host: what was drawn under it counts for the host.
+WITH learnt AS (
+    INSERT INTO zoom_hosts AS stored (account_id, alias, host_id)
+    VALUES (%(account_id)s, lower(%(alias)s), %(host_id)s)
+    ON CONFLICT (account_id, alias) DO UPDATE SET host_id = excluded.host_id
+    RETURNING account_id, host_id
+),
+drawn AS (
+    DELETE FROM daily_budgets AS d USING learnt
+    WHERE d.account_id = learnt.account_id AND d.scope = 'host' AND d.name IN (lower(%(alias)s), %(alias)s)
+      AND d.name <> learnt.host_id
+    RETURNING d.account_id, d.scope, learnt.host_id AS name, d.day, d.used
+)
+INSERT INTO daily_budgets AS stored (account_id, scope, name, day, used)
+SELECT account_id, scope, name, day, used FROM drawn
+ON CONFLICT (account_id, scope, name, day) DO UPDATE SET used = stored.used + excluded.used;
 
 -- name: forget_days
 -- Budgets of days gone by.

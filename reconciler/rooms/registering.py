@@ -87,7 +87,7 @@ class Registering:
         person, room = job.registrant, job.meeting.room
         if person is None or room is None:
             return Concluded(outcome="dropped")
-        if person.registrant_id is not None:
+        if person.registrant_id is not None and person.zoom_id == room.zoom_id:
             return person.registrant_id
         found, reply = await self._calls.find_registrant(job, room.zoom_id, person.email)
         if found is not None:

@@ -14,7 +14,7 @@ from runtime.kafka.producer import Delivery, Outgoing
 from runtime.topics import MEETING_COMMANDS, ZOOM_EVENTS, physical
 from schemas.codec import encode
 from schemas.ids import ProviderKey, meeting_id_of, outcome_id_for
-from schemas.records.meeting_commands import RecordRegistrantOutcome, RecordRoomOutcome, RoomFound
+from schemas.records.meeting_commands import AddRegistrant, RecordRegistrantOutcome, RecordRoomOutcome, RoomFound
 from schemas.records.meeting_events import MeetingRoom, MeetingState
 from schemas.records.zoom_events import ZoomEvent
 
@@ -62,6 +62,10 @@ class Reporter:
     async def tell(self, *reports: RecordRoomOutcome) -> None:
         """Reports that belong to no claim. Raises `Unavailable`."""
         await self._send([self._command(report) for report in reports])
+
+    async def ask(self, *commands: AddRegistrant) -> None:
+        """Wishes that a caller could have. Raises `Unavailable`."""
+        await self._send([self._command(command) for command in commands])
 
     def found(self, account_id: str, room: RoomFound) -> RecordRoomOutcome:
         """The report of a room that carries a key, wherever it was met."""
@@ -159,7 +163,7 @@ class Reporter:
             error_message=concluded.error_message,
         )
 
-    def _command(self, command: Report) -> Outgoing:
+    def _command(self, command: Report | AddRegistrant) -> Outgoing:
         return Outgoing(topic=self._commands, key=command.meeting_id.encode(), value=encode(command))
 
     def _event(self, event: ZoomEvent) -> Outgoing:

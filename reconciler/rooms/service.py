@@ -17,6 +17,7 @@ import uvloop
 from reconciler.bell import ring
 from reconciler.gateway.client import apps_of, tracking_fields_of, zoom_client
 from reconciler.rooms.actions import Actions
+from reconciler.rooms.moving import Moves
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.readback import ReadBacks
 from reconciler.rooms.reporting import Reporter
@@ -105,6 +106,7 @@ async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[Roo
         chores: dict[str, Chore] = {
             "read_backs": ReadBacks(database, **parts),
             "sweep": Sweep(database, **parts, random=random),
+            "moves": Moves(database, reporter=reporter, accounts=sorted(apps), clock=clock),
         }
         yield RoomService(worker=worker, chores=chores, producer=producer)
 

@@ -116,6 +116,10 @@ class RetryRoom:
     reason: str
 
 
+MOVES = "worker:moves"
+"""Who issues an `AddRegistrant` for a person whose meeting has another room now: it registers nobody who left."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddRegistrant:
     """A caller wants a person registered. One command for each person, also where many are added at once."""

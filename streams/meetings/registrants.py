@@ -1,7 +1,8 @@
 """What commands about registrants lead to. Each person is an entry of its own, so a meeting does not grow with them.
 
-A person is registered once, however often that is asked for; only one who was cancelled or failed is registered anew.
-What a decision replaces is dropped, but for the registration itself, which everything else needs.
+A person is registered once for a room, however often that is asked for; only one who was cancelled or failed is
+registered anew, and one whose meeting has another room now, so that the link is one to that room. What a decision
+replaces is dropped, but for the registration itself, which everything else needs.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from schemas.errors import BadMessage
 from schemas.ids import AccountId, MeetingId, registrant_key_for, registrant_work_key_for
-from schemas.records.meeting_commands import AddRegistrant, RecordRegistrantOutcome, SetRegistrant
+from schemas.records.meeting_commands import MOVES, AddRegistrant, RecordRegistrantOutcome, SetRegistrant
 from schemas.records.meeting_events import MeetingState, RegistrantState, RoomProblem, RoomWork
 from streams.meetings.callers import CANCELLED, NOT_FOUND
 from streams.meetings.draft import Rejection
@@ -23,6 +24,7 @@ ACTIONS = {"approve": APPROVE, "deny": DENY, "cancel": UNREGISTER}
 """What callers say, and the work that does it."""
 _REACHED = {APPROVE: "approved", DENY: "denied", UNREGISTER: "cancelled"}
 _AGAIN = frozenset({"cancelled", "failed"})
+_THERE = frozenset({"approved", "pending"})
 
 REGISTRATION_OFF = Rejection(
     code="registration_off", message="The meeting takes no registrations: its approval_type is 2."
@@ -56,7 +58,7 @@ def decide_registrant(
         return CANCELLED
     if isinstance(command, AddRegistrant):
         return _add(meeting, state, command)
-    return _set(state, command)
+    return _set(meeting, state, command)
 
 
 def _add(meeting: MeetingState, state: RegistrantState | None, command: AddRegistrant) -> RegistrantDecided | Rejection:
@@ -65,23 +67,23 @@ def _add(meeting: MeetingState, state: RegistrantState | None, command: AddRegis
     if state is not None and state.status == "denied" and not state.pending:
         return REGISTRANT_DENIED
     leaving = state is not None and any(work.action == UNREGISTER for work in state.pending)
-    if state is not None and state.status not in _AGAIN and not leaving:
+    moved = state is not None and _moved(meeting, state)
+    asked = command.issued_by != MOVES and (state is None or state.status in _AGAIN or leaving)
+    if state is not None and not asked and not moved:
         return RegistrantDecided(kind="registrant_unchanged", state=state)
-    fresh = state or _new(command)
     named = replace(
-        fresh,
+        _anew(state or _new(command), command),
         email=command.email,
         first_name=command.first_name,
         last_name=command.last_name,
-        status="registering",
-        problem=None,
-        pending=(),
-        changed_at=command.issued_at,
     )
-    return RegistrantDecided(kind="registrant_added", state=_with_work(named, REGISTER, command))
+    if moved and state is not None and state.status == "approved" and meeting.details.settings.approval_type == 1:
+        # The host approved the person for the room before, and need not do it twice.
+        named = _with_work(named, APPROVE, command)
+    return RegistrantDecided(kind="registrant_added", state=named)
 
 
-def _set(state: RegistrantState | None, command: SetRegistrant) -> RegistrantDecided | Rejection:
+def _set(meeting: MeetingState, state: RegistrantState | None, command: SetRegistrant) -> RegistrantDecided | Rejection:
     action = ACTIONS.get(command.action)
     if action is None:
         raise BadMessage(f"a registrant cannot be asked to {command.action}")
@@ -95,6 +97,8 @@ def _set(state: RegistrantState | None, command: SetRegistrant) -> RegistrantDec
     keeps = action != UNREGISTER
     pending = tuple(work for work in state.pending if keeps and work.action == REGISTER)
     kept = replace(state, pending=pending, changed_at=command.issued_at)
+    if keeps and _moved(meeting, state):
+        kept = _anew(state, command)
     return RegistrantDecided(kind="registrant_changed", state=_with_work(kept, action, command))
 
 
@@ -179,6 +183,29 @@ def _new(command: AddRegistrant) -> RegistrantState:
         created_at=command.issued_at,
         changed_at=command.issued_at,
     )
+
+
+def _moved(meeting: MeetingState, state: RegistrantState) -> bool:
+    """Whether the person is registered for another room than the meeting has now, and nothing is under way."""
+    room = meeting.room
+    if room is None or room.gone_at is not None or state.zoom_id in (None, room.zoom_id):
+        return False
+    return state.status in _THERE and not state.pending
+
+
+def _anew(state: RegistrantState, command: AddRegistrant | SetRegistrant) -> RegistrantState:
+    """To be registered, whatever was before; only a room's own answer gives an id and a link to it."""
+    fresh = replace(
+        state,
+        status="registering",
+        zoom_id=None,
+        registrant_id=None,
+        join_url=None,
+        problem=None,
+        pending=(),
+        changed_at=command.issued_at,
+    )
+    return _with_work(fresh, REGISTER, command)
 
 
 def _with_work(state: RegistrantState, action: str, command: AddRegistrant | SetRegistrant) -> RegistrantState:

@@ -202,3 +202,38 @@ async def test_decisions_that_are_due_together_go_together(plane: Plane) -> None
     links = {person(plane, email).join_url for email in emails}
     assert (approved, len(links), None in links, plane.requests()) == ({"approved"}, 40, False, [])
     assert sum(calls(plane.zoom, "registrant_status").values()) <= 4
+
+
+@pytest.mark.parametrize("approval_type", [0, 1])
+async def test_people_follow_their_meeting_to_another_room(plane: Plane, approval_type: int) -> None:
+    """After a change of the host each link is one to the new room, also for who was approved by hand; nobody is asked twice."""
+    emails = ["guest.one@example.com", "guest.two@example.com"]
+    async with ready(plane, approval_type=approval_type) as worker:
+        plane.put(*(plane.caller.add(email) for email in emails))
+        await work(plane, worker)
+        plane.put(*(plane.caller.set("approve", email) for email in emails))
+        await work(plane, worker)
+        plane.put(plane.caller.change(host="host-02@example.com"))
+        await work(plane, worker)
+        moved = [await plane.moves.run_once()]
+        plane.deliver()
+        await work(plane, worker)
+        moved.append(await plane.moves.run_once())
+    (room,) = plane.rooms()
+    links = {each.email: each.join_url for each in room.registrants.values()}
+    assert (moved, room.host.email, plane.requests()) == ([2, 0], "host-02@example.com", [])
+    assert {email: (person(plane, email).status, person(plane, email).join_url) for email in emails} == {
+        email: ("approved", links[email]) for email in emails
+    }
+
+
+async def test_nobody_follows_to_a_meeting_that_takes_none(plane: Plane) -> None:
+    """The refusal is final: it is not asked over and over."""
+    async with ready(plane) as worker:
+        plane.put(plane.caller.add())
+        await work(plane, worker)
+        plane.put(plane.caller.change(host="host-02@example.com", settings={"approval_type": 2}))
+        await work(plane, worker)
+        first = await plane.moves.run_once()
+        plane.deliver()
+    assert (first, plane.rows("SELECT moved FROM registrants")) == (1, [(False,)])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from schemas.records.meeting_commands import MOVES
 from schemas.records.meeting_events import MeetingEvent, RegistrantState
-from tests.meeting_commands import Caller, Table, registered
+from tests.meeting_commands import Caller, Table, registered, report, room
 
 
 def open_meeting(approval_type: int = 0) -> tuple[Table, Caller]:
@@ -184,3 +187,68 @@ def test_report_ends_its_row_and_an_unavailable_provider_does_not() -> None:
         True,
         None,
     )
+
+
+def moved_meeting(status: str, *, approval_type: int) -> tuple[Table, Caller]:
+    """A person in the meeting's first room; then the meeting has another room under another host."""
+    table, caller = open_meeting(approval_type=approval_type)
+    table.put(report(caller.meeting_id, table.key(caller, "create"), room=room()))
+    table.put(caller.add())
+    link = "https://example.com/w/1" if status == "approved" else None
+    person = table.registrant(caller)
+    table.put(registered(person, zoom_id="91000000001", registrant_id="r1", join_url=link, status=status))
+    table.put(caller.change(host="host-02@example.com"))
+    second = room("91000000002", host="host-02@example.com")
+    table.put(report(caller.meeting_id, table.key(caller, "create"), epoch=2, room=second))
+    return table, caller
+
+
+def test_people_are_registered_anew_for_another_room() -> None:
+    """The old room's id and link are forgotten; the new room's are the person's; asked again it is unchanged."""
+    table, caller = moved_meeting("approved", approval_type=0)
+    table.put(caller.add())
+    between = table.registrant(caller)
+    table.put(
+        registered(between, epoch=3, zoom_id="91000000002", registrant_id="r2", join_url="https://example.com/w/2")
+    )
+    after = table.registrant(caller)
+    again = table.put(caller.add())
+    assert (between.status, between.registrant_id, between.join_url, work(between)) == (
+        "registering",
+        None,
+        None,
+        ["register:2"],
+    )
+    assert (after.status, after.zoom_id, after.join_url) == ("approved", "91000000002", "https://example.com/w/2")
+    assert again.kind == "registrant_unchanged"
+
+
+@pytest.mark.parametrize(("status", "wanted"), [("approved", ["register:2", "approve:3"]), ("pending", ["register:2"])])
+def test_who_was_approved_by_hand_is_approved_for_another_room(status: str, wanted: list[str]) -> None:
+    """The host need not do it twice; who still waits goes on waiting."""
+    table, caller = moved_meeting(status, approval_type=1)
+    table.put(caller.add())
+    assert work(table.registrant(caller)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("action", "wanted"),
+    [("approve", ["register:2", "approve:3"]), ("deny", ["register:2", "deny:3"]), ("cancel", ["unregister:2"])],
+)
+def test_decision_about_who_is_in_another_room(action: str, wanted: list[str]) -> None:
+    """It needs a registration in the present room first; who leaves does not."""
+    table, caller = moved_meeting("pending", approval_type=1)
+    table.put(caller.set(action))
+    assert work(table.registrant(caller)) == wanted
+
+
+def test_who_left_meanwhile_does_not_follow() -> None:
+    """A cancellation that came before the room worker's wish stands, done or still to be done."""
+    table, caller = moved_meeting("approved", approval_type=0)
+    follow = [replace(caller.add(), issued_by=MOVES) for _ in range(2)]
+    table.put(caller.set("cancel"))
+    leaving = table.put(follow[0])
+    table.put(registered(table.registrant(caller), epoch=4))
+    left = table.put(follow[1])
+    assert [leaving.kind, left.kind] == ["registrant_unchanged"] * 2
+    assert (table.registrant(caller).status, work(table.registrant(caller))) == ("cancelled", [])
