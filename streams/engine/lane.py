@@ -1,8 +1,9 @@
 """A lane: one partition number of the co-partitioned source topics, and one transaction after another.
 
-A transaction takes batches until it holds `transaction_events` records or is `transaction_seconds` old. Its commit runs
-in a thread while other lanes fold. Aborted, its records are folded again, from the same batches; nothing is sought.
-What is not yet folded when the lane closes is dropped, for it is not committed and will be fetched again.
+A transaction takes batches until it holds `transaction_events` records or is `transaction_seconds` old. Lanes take
+turns to fold; a commit runs in a thread while other lanes fold. Aborted, its records are folded again, from the same
+batches; nothing is sought. What is not yet folded when the lane closes is dropped, for it is not committed and will be
+fetched again.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -47,6 +48,10 @@ class LaneOptions:
     topic_prefix: str
     dead_letters: str
     """The topic's name on the cluster."""
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the lane that folds. Each folds all that it has in one turn, so that under load transactions are few and
+    large: when all fold a little by turns, each grows old with little in it, and every commit costs the same.
+    """
 
 
 class Lane:
@@ -127,10 +132,8 @@ class Lane:
         pause_seconds = FIRST_PAUSE_SECONDS
         while True:
             try:
-                self._began = self._clock.monotonic_seconds()
-                self._producer.begin()
-                await self._fold_batches(kept)
-                await self._commit()
+                if await self._fold_batches(kept):
+                    await self._commit()
                 return
             except Unavailable as error:
                 await self._abort(error)
@@ -140,18 +143,32 @@ class Lane:
             except TimeoutError:
                 pause_seconds = min(2 * pause_seconds, LONGEST_PAUSE_SECONDS)
 
-    async def _fold_batches(self, kept: list[Batch]) -> None:
-        """Fold the kept batches, then what arrives, until the transaction is large or old enough."""
-        ends_at = self._began + self._options.transaction_seconds
-        for batch in kept:
-            await self._fold_batch(batch)
-        while self._tally.events < self._options.transaction_events and not self._closing.is_set():
-            left = ends_at - self._clock.monotonic_seconds()
-            if kept and (left <= 0 or (not self._backlog and not await self._another(left))):
-                break
-            if self._backlog:
-                kept.append(self._next_batch())
-                await self._fold_batch(kept[-1])
+    async def _fold_batches(self, kept: list[Batch]) -> bool:
+        """Fold the kept batches, then what arrives, until the transaction is to end; False when none was begun."""
+        async with self._options.turn:
+            if self._closing.is_set() and not kept:
+                return False
+            self._began = self._clock.monotonic_seconds()
+            self._producer.begin()
+            for batch in kept:
+                await self._fold_batch(batch)
+            await self._fold_backlog(kept)
+        while (left := self._seconds_left()) > 0 and await self._another(left):
+            async with self._options.turn:
+                await self._fold_backlog(kept)
+        return True
+
+    async def _fold_backlog(self, kept: list[Batch]) -> None:
+        """Fold what has arrived, as far as the transaction takes it, and keep it."""
+        while self._backlog and (not kept or self._seconds_left() > 0):
+            kept.append(self._next_batch())
+            await self._fold_batch(kept[-1])
+
+    def _seconds_left(self) -> float:
+        """How long the transaction may still take records; nothing when it is large enough or the lane closes."""
+        if self._tally.events >= self._options.transaction_events or self._closing.is_set():
+            return 0.0
+        return self._began + self._options.transaction_seconds - self._clock.monotonic_seconds()
 
     def _next_batch(self) -> Batch:
         batch = self._backlog.popleft()
@@ -160,7 +177,9 @@ class Lane:
         return batch
 
     async def _another(self, seconds: float) -> bool:
-        """Whether another batch arrives within so long."""
+        """Whether another batch is there or arrives within so long."""
+        if self._backlog:
+            return True
         self._arrived.clear()
         try:
             await asyncio.wait_for(self._arrived.wait(), seconds)

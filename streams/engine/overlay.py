@@ -76,9 +76,14 @@ class Overlay(Generic[E]):
             Broken: the disk is full or fails.
         """
         self._store.write(self._encoded, offset=changelog_offset)
+        recent, older = self._recent, self._older
         for key, (entry, _) in self._changed.items():
-            self._older.pop(key, None)
-            self._remember(key, entry)
+            if key in recent:
+                recent[key] = entry
+            else:
+                older.pop(key, None)
+                self._remember(key, entry)
+                recent, older = self._recent, self._older
         self.rollback()
 
     def rollback(self) -> None:

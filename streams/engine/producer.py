@@ -25,6 +25,8 @@ CALL_SECONDS = 10.0
 RETRY_SECONDS = 0.1
 BUFFER_RECORDS = 500_000
 """More than a transaction can hold: a full buffer would stop the loop that all partitions share."""
+LINGER_MS = 50
+"""Nobody can read a record before the commit, and that sends what waits at once: so batches may grow meanwhile."""
 
 _FENCED = frozenset(
     {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FATAL}
@@ -52,6 +54,7 @@ class TransactionalProducer:
             "transaction.timeout.ms": round(transaction_timeout_seconds * 1000),
             "message.timeout.ms": round(transaction_timeout_seconds * 1000),
             "queue.buffering.max.messages": BUFFER_RECORDS,
+            "linger.ms": LINGER_MS,
             "error_cb": error_log(transactional_id),
         }
         try:

@@ -5,21 +5,15 @@ The bytes are those of `schemas.codec`; a test holds it. What is not today's ver
 
 from __future__ import annotations
 
-from functools import cache
-
-from schemas.codec import HEADER_BYTES, decode, encode
+from schemas.binary import read_long, write_long
+from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.records.tables import Revised
 
 
-@cache
-def _header() -> bytes:
-    return encode(Revised(generation=0, revision=0, entry=b""))[:HEADER_BYTES]
-
-
 def pack(*, generation: int, revision: int, entry: bytes) -> bytes:
     """The bytes of `Revised(generation, revision, entry)`."""
-    return b"".join((_header(), _long(generation), _long(revision), _long(len(entry)), entry))
+    return b"".join((header(Revised), write_long(generation), write_long(revision), write_long(len(entry)), entry))
 
 
 def unpack(value: bytes) -> tuple[int, int, bytes]:
@@ -28,41 +22,15 @@ def unpack(value: bytes) -> tuple[int, int, bytes]:
     Raises:
         DecodeError: these bytes are no `Revised`.
     """
-    if not value.startswith(_header()):
+    if not value.startswith(header(Revised)):
         old = decode(value, Revised)
         return old.generation, old.revision, old.entry
     try:
-        generation, at = _read_long(value, HEADER_BYTES)
-        revision, at = _read_long(value, at)
-        length, at = _read_long(value, at)
+        generation, at = read_long(value, HEADER_BYTES)
+        revision, at = read_long(value, at)
+        length, at = read_long(value, at)
     except IndexError as error:
         raise DecodeError("truncated Revised") from error
     if length != len(value) - at:
         raise DecodeError(f"a Revised whose entry should have {length} bytes has {len(value) - at}")
     return generation, revision, value[at:]
-
-
-def _long(number: int) -> bytes:
-    """Avro's long: zig-zag, then seven bits a byte, the lowest first."""
-    rest = (number << 1) ^ (number >> 63)
-    if rest < 0x80:
-        return bytes((rest,))
-    out = bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
-
-
-def _read_long(value: bytes, at: int) -> tuple[int, int]:
-    """The long that starts at `at`, and where it ends."""
-    byte = value[at]
-    number = byte & 0x7F
-    shift = 7
-    while byte > 0x7F:
-        at += 1
-        byte = value[at]
-        number |= (byte & 0x7F) << shift
-        shift += 7
-    return (number >> 1) ^ -(number & 1), at + 1

@@ -7,9 +7,9 @@ Nothing is forced to the disk: after a crash of the machine RocksDB opens at an 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
+from types import TracebackType
 from typing import cast
 
 from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, WriteBatch
@@ -41,15 +41,16 @@ class PartitionStore:
         """
         self.path = path
         self._closed = False
+        self._reading = _Translated(path, doing="read")
         access = AccessType.read_only(error_if_log_file_exist=False) if read_only else AccessType.read_write()
-        with _rocksdb_errors(path, doing="open"):
+        with _Translated(path, doing="open"):
             if not read_only:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._db = Rdict(str(path), options=_options(create=not read_only), access_type=access)
 
     def get(self, key: bytes) -> bytes | None:
         """The value of a key."""
-        with _rocksdb_errors(self.path, doing="read"):
+        with self._reading:
             value: bytes | None = self._db.get(key)
         return value
 
@@ -71,12 +72,12 @@ class PartitionStore:
             else:
                 batch.put(key, value)
         batch.put(OFFSET_KEY, b"%d" % offset)
-        with _rocksdb_errors(self.path, doing="write"):
+        with _Translated(self.path, doing="write"):
             self._db.write(batch)
 
     def items(self, *, prefix: bytes = b"") -> Iterator[tuple[bytes, bytes]]:
         """Entries whose keys begin with `prefix`, in the order of their keys."""
-        with _rocksdb_errors(self.path, doing="read"):
+        with self._reading:
             found = cast("Iterator[tuple[bytes, bytes]]", self._db.items(from_key=prefix))
             for key, value in found:
                 if not key.startswith(prefix):
@@ -88,7 +89,7 @@ class PartitionStore:
         """Close and release the lock. Closing twice is harmless."""
         if not self._closed:
             self._closed = True
-            with _rocksdb_errors(self.path, doing="close"):
+            with _Translated(self.path, doing="close"):
                 self._db.close()
 
 
@@ -99,7 +100,7 @@ def partition_path(data_dir: Path, *, table: str, partition: int) -> Path:
 
 def wipe(path: Path) -> None:
     """Remove a closed database from the disk."""
-    with _rocksdb_errors(path, doing="remove"):
+    with _Translated(path, doing="remove"):
         if path.exists():
             rmtree(path)
 
@@ -120,16 +121,30 @@ def _options(*, create: bool) -> Options:
     return options
 
 
-@contextmanager
-def _rocksdb_errors(path: Path, *, doing: str) -> Iterator[None]:
-    """Translates what rocksdict raises, which is a bare `Exception` with RocksDB's status as its text."""
-    try:
-        yield
-    except OSError as error:
-        raise Broken(f"cannot {doing} the state in {path}: {error.strerror}") from error
-    except Exception as error:
+class _Translated:
+    """Translates what rocksdict raises, which is a bare `Exception` with RocksDB's status as its text.
+
+    Made once and entered often: a generator would take longer than the look-up of a key.
+    """
+
+    __slots__ = ("_doing", "_path")
+
+    def __init__(self, path: Path, *, doing: str) -> None:
+        self._path = path
+        self._doing = doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            return
+        if isinstance(error, OSError):
+            raise Broken(f"cannot {self._doing} the state in {self._path}: {error.strerror}") from error
         if type(error) is not Exception and type(error).__module__ != "rocksdict":
-            raise
+            return
         if "lock" in str(error).lower():
-            raise Unavailable(f"the state in {path} is locked: another process has it open") from error
-        raise Broken(f"cannot {doing} the state in {path}: {error}") from error
+            raise Unavailable(f"the state in {self._path} is locked: another process has it open") from error
+        raise Broken(f"cannot {self._doing} the state in {self._path}: {error}") from error

@@ -174,6 +174,19 @@ async def test_a_transaction_is_bounded(tmp_path: Path) -> None:
         assert [each["in-a"] for each in it.producer.offsets] == [40, 80, 120, 160, 200]
 
 
+async def test_lanes_take_turns(tmp_path: Path) -> None:
+    """While another lane folds nothing is folded; what came meanwhile goes into one transaction."""
+    turn = asyncio.Lock()
+    async with rig(tmp_path, turn=turn) as it:
+        async with turn:
+            for first in range(0, 40, 10):
+                it.lane.put(batch(first, 10))
+                await asyncio.wait({it.task}, timeout=0)
+            assert (it.producer.open, it.producer.committed) == ([], [])
+        await eventually(lambda: it.producer.committed, what="a commit")
+        assert [each["in-a"] for each in it.producer.offsets] == [40]
+
+
 async def test_an_abort_folds_again(tmp_path: Path) -> None:
     """Records of an aborted transaction are folded again from the same batches, and count once."""
     async with rig(tmp_path) as it:
