@@ -36,16 +36,16 @@ class RoomsFold:
         if record.key != fact.room:
             raise BadMessage(f"key: {record.key!r}, but the event is about {fact.room!r}")
         events = RoomEvents(heard, generation=generation, revision=record.offset)
-        entries: dict[str, Entry] = {}
-        outputs: list[Output] = []
-        outcomes: list[Outcome] = []
-        for delta in _distinct(deltas_of(fact)):
-            identity = delta.identity
-            entry, outcome = _joined(read(identity.key), delta)
-            entries[identity.key] = entry
-            outcomes.append(outcome)
-            outputs.append(Output(ROOM_EVENTS, record.key, events.event(identity, outcome, entry.encode())))
-        return Folded(_whole(outcomes), entries, tuple(outputs))
+        deltas = deltas_of(fact)
+        if len(deltas) == 1:  # nearly all
+            entry, outcome, output = _answered(deltas[0], read, events, record.key)
+            return Folded(outcome, {entry.identity.key: entry}, (output,))
+        answers = [_answered(delta, read, events, record.key) for delta in _distinct(deltas)]
+        return Folded(
+            _whole([outcome for _, outcome, _ in answers]),
+            {entry.identity.key: entry for entry, _, _ in answers},
+            tuple(output for _, _, output in answers),
+        )
 
     def encode(self, entry: Entry) -> bytes:
         """The entry in single-object encoding; equal entries give equal bytes."""
@@ -56,15 +56,21 @@ class RoomsFold:
         return decode_entry(value)
 
 
-def _joined(state: Entry | None, delta: Delta) -> tuple[Entry, Outcome]:
-    if state is None:
-        return delta.as_entry(), "applied"
-    return join(state, delta.registers, delta.points, delta.maxima)
+def _answered(
+    delta: Delta, read: Callable[[str], Entry | None], events: RoomEvents, key: str
+) -> tuple[Entry, Outcome, Output]:
+    """The entry after a delta, what that did to it, and the event that tells."""
+    identity = delta.identity
+    state = read(identity.key)
+    entry, outcome = (
+        (delta.as_entry(), _APPLIED) if state is None else join(state, delta.registers, delta.points, delta.maxima)
+    )
+    return entry, outcome, Output(ROOM_EVENTS, key, events.event(identity, outcome, entry.encode()))
 
 
 def _distinct(deltas: list[Delta]) -> list[Delta]:
     """One delta for each entry: a list of dates or files may name one twice."""
-    if len(deltas) == 1 or len({delta.identity.key for delta in deltas}) == len(deltas):
+    if len({delta.identity.key for delta in deltas}) == len(deltas):
         return deltas
     by_key: dict[str, Delta] = {}
     for delta in deltas:
@@ -79,3 +85,6 @@ def _whole(outcomes: list[Outcome]) -> Outcome:
     if "applied" in outcomes or not outcomes:
         return "applied"
     return outcomes[0]
+
+
+_APPLIED: Outcome = "applied"

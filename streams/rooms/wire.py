@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha1
 from typing import NamedTuple
 
-from schemas.binary import read_long, read_text, write_long, write_text, write_time
+from schemas.binary import read_long, read_text, skip_text, write_long, write_text, write_time
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.ids import NAMESPACE
@@ -54,7 +54,7 @@ def read_heard(value: bytes) -> Heard:
         happened, received_from = read_long(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
         received, at = read_long(value, received_from)
         source, at = read_text(value, at)
-        _, at = read_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
+        at = skip_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)[1]
         length, at = read_long(value, at)
     except (IndexError, ValueError) as error:
         raise DecodeError(f"truncated or damaged ZoomEvent: {type(error).__name__}") from error

@@ -158,8 +158,8 @@ FAULTS = (
     Fault(
         name="outputs only for what was applied",
         file="streams/rooms/fold.py",
-        right="            outputs.append(",
-        wrong='            outputs += [] if outcome != "applied" else [1]  # type: ignore\n            if outcome == "applied": outputs[-1] = (',
+        right="return Folded(outcome, {entry.identity.key: entry}, (output,))",
+        wrong='return Folded(outcome, {entry.identity.key: entry}, (output,) if outcome == "applied" else ())',
     ),
     Fault(
         name="the revision counts, it is no offset",
