@@ -83,6 +83,10 @@ class Broker:
 
     def fill(self, topic: str, records: Iterator[tuple[bytes, bytes]]) -> int:
         """Write records of key and value, all acknowledged, without transactions; how many there were."""
+        return self.place(topic, ((-1, key, value) for key, value in records))
+
+    def place(self, topic: str, records: Iterator[tuple[int, bytes, bytes]]) -> int:
+        """The same, with the partition before each key; -1 leaves it to the key."""
         producer = Producer(
             {
                 **self._client(),
@@ -93,11 +97,11 @@ class Broker:
             }
         )
         count = 0
-        for key, value in records:
+        for partition, key, value in records:
             count += 1
             while True:
                 try:
-                    producer.produce(topic, value, key)
+                    producer.produce(topic, value, key, partition)
                     break
                 except BufferError:
                     producer.poll(0.1)

@@ -70,8 +70,8 @@ def webhook(
 ) -> dict[str, Any]:
     """A body; `time_field` is the participant's field that says when."""
     run: dict[str, Any] = {
-        "uuid": f"1P2rbp0oCNjcjq{room:08d}==",
-        "id": str(_FIRST_ROOM + room),
+        "uuid": run_uuid(room),
+        "id": meeting_number(room),
         "type": 2,
         "topic": f"Weekly planning \u2013 team {room}",
         "host_id": "HostBench0000000000001",
@@ -85,6 +85,21 @@ def webhook(
     return {"payload": {"account_id": ACCOUNT, "object": run}, "event_ts": event_ts, "event": name}
 
 
+def meeting_number(room: int) -> str:
+    """Zoom's number of a room."""
+    return str(_FIRST_ROOM + room)
+
+
+def run_uuid(room: int) -> str:
+    """The one run of a room."""
+    return f"1P2rbp0oCNjcjq{room:08d}=="
+
+
+def user_id(person: int) -> str:
+    """A person's connection within a run."""
+    return str(_FIRST_USER + person)
+
+
 def _of_turn(number: int, *, rooms: int) -> Record:
     """What a room hears in its turn: its start, then joins and leaves of one person after another."""
     room, turn = number % rooms, number // rooms
@@ -96,7 +111,7 @@ def _of_turn(number: int, *, rooms: int) -> Record:
 
 def _participant(person: int) -> dict[str, str]:
     return {
-        "user_id": str(_FIRST_USER + person),
+        "user_id": user_id(person),
         "user_name": f"Guest {person}",
         "id": "",
         "participant_user_id": "",

@@ -18,9 +18,11 @@ from bench.report import Figure, middle, progress, publish, rounded, run
 
 Results = Mapping[str, list[float]]
 
+_WARM_UP_EVENTS = 1_000
+
 
 def main(
-    events: Annotated[int, typer.Option(min=1, help="Timed events of a round.")] = 100_000,
+    events: Annotated[int, typer.Option(min=1, help="Timed events of a round.")] = 20_000,
     rooms: Annotated[list[int], typer.Option(help="Size of a table; may be repeated.")] = [1_000, 100_000, 1_000_000],  # noqa: B006 - typer copies it
     connections: Annotated[list[int], typer.Option(help="The same, within one meeting.")] = [10, 1_000, 50_000],  # noqa: B006 - the same
     partitions: Annotated[int, typer.Option(min=1)] = 8,
@@ -55,11 +57,12 @@ def main(
 
 
 def _race(cases: Sequence[Grown], *, events: int, rounds: int) -> Results:
-    """Make every table, then time them in turn, round after round."""
+    """Make and restore every table, then time them in turn, round after round."""
     results: dict[str, list[float]] = {each.case.name: [] for each in cases}
     for each in cases:
         progress(f"{each.case.name}: making the table")
-        each.fold(each.case.table())
+        each.make()
+        each.fold(each.case.events(_WARM_UP_EVENTS, number=0))
     for number in range(1, rounds + 1):
         for each in cases:
             speed = each.fold(each.case.events(events, number=number))

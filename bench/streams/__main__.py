@@ -28,6 +28,9 @@ def main(
     meetings: Annotated[int, typer.Option(min=1)] = 2_000,
     partitions: Annotated[int, typer.Option(min=1)] = 8,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
+    slow_events: Annotated[
+        int, typer.Option(min=1, help="So many of the events, the first, for stock Faust, which takes minutes for all.")
+    ] = 60_000,
     only: Annotated[list[str] | None, typer.Option(help="Name of a side; may be repeated.")] = None,
     chart: Annotated[Path | None, typer.Option(help="An SVG file to write.")] = None,
     bootstrap_servers: Annotated[
@@ -37,13 +40,14 @@ def main(
     """Measure events per second through the same stateful fold."""
     environment = read_environment()
     sides = [side for side in SIDES if not only or side.name in only]
-    workload = Workload(events=events, meetings=meetings)
+    workload = Workload(events=events, meetings=meetings, slow_events=slow_events)
     with bench_broker(bootstrap_servers) as broker:
         broker.create(PREFIX + DEAD_LETTERS, partitions=1)
         courses = _courses(sides, broker=broker, workload=workload, partitions=partitions)
         results = _race(sides, broker=broker, courses=courses, rounds=rounds)
         broker.remove(broker.topics_with(PREFIX))
     figures: dict[str, Figure] = {"events": events, "meetings": meetings, "partitions": partitions, "rounds": rounds}
+    figures["faust_events"] = workload.beginning.events
     if chart is not None:
         subtitle = f"{events:,} events of {meetings:,} meetings, one process each, median of {rounds}"
         write_bars(

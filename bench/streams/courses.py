@@ -41,7 +41,15 @@ def digest(key: bytes, value: bytes) -> bytes:
 
 def status_course(broker: Broker, workload: Workload, partitions: int) -> Course:
     """The simple fold: last status by event time."""
-    source = "bench-events"
+    return _status_course(broker, workload, partitions, source="bench-events")
+
+
+def beginning_course(broker: Broker, workload: Workload, partitions: int) -> Course:
+    """The same, over the first events alone."""
+    return _status_course(broker, workload.beginning, partitions, source="bench-events-beginning")
+
+
+def _status_course(broker: Broker, workload: Workload, partitions: int, *, source: str) -> Course:
     broker.create(source, partitions=partitions)
     broker.fill(source, ((event["meeting_id"].encode(), encode_event(event)) for event in workload))
     expected = expect(workload)

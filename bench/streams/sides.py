@@ -13,7 +13,7 @@ from bench.peers.arguments import PREFIX
 from bench.peers.kafka_streams import Guarantee, kafka_streams_command
 from bench.peers.quix_environment import quix_python
 from bench.streams.codec import encode_status
-from bench.streams.courses import Prepare, rooms_course, status_course
+from bench.streams.courses import Prepare, beginning_course, rooms_course, status_course
 from bench.streams.status import TABLE
 from runtime.topics import ROOM_EVENTS
 from schemas.codec import decode
@@ -138,6 +138,7 @@ SIDES: Sequence[Side] = (
         guarantee="at least once, but may lose state and skip events after a crash",
         command=_python("bench.peers.faust.app"),
         read_state=_faust,
+        course=beginning_course,
     ),
     Side(
         name="bare",

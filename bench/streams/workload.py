@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from bench.streams.codec import Plain
@@ -26,7 +26,14 @@ class Workload:
 
     events: int
     meetings: int
+    slow_events: int = 60_000
+    """So many of them, the first, are for a side that would take minutes for all."""
     seed: int = 1
+
+    @property
+    def beginning(self) -> Workload:
+        """Its first events alone."""
+        return replace(self, events=min(self.events, self.slow_events))
 
     def __iter__(self) -> Iterator[Plain]:
         """The events in the order of their arrival."""
