@@ -43,6 +43,7 @@ COMMANDS = {
     "streams": Entry(module="streams.cli", help="Fold commands and webhooks into events."),
     "projectors": Entry(module="projectors.cli", help="Keep PostgreSQL equal to the events."),
     "rooms": Entry(module="reconciler.cli", help="Make Zoom's rooms what the meetings want."),
+    "poll": Entry(module="reconciler.poller.cli", help="Ask Zoom about what its webhooks never told."),
     "outbox": Entry(module="reconciler.outbox.cli", help="Take commands from tables in callers' databases."),
     "dlq": Entry(module="reconciler.dlq.cli", help="See dead letters, and put them back."),
     "simulate": Entry(module="simulator.cli", help="Be a Zoom that can fail.", alone=True),

@@ -178,6 +178,41 @@ class RoomSettings(Section):
     )
 
 
+class PollerSettings(Section):
+    """The poller: when a room lags, and how much is asked."""
+
+    interval_seconds: Seconds = Field(300.0, description="time between two passes; a longer pass ends then")
+    rooms: int = Field(250, ge=1, le=250, description="rooms asked about in one pass, the worst first")
+    share: float = Field(
+        0.25, gt=0, le=1, description="share of the account's calls, of those that Roomkeeper takes, for the poller"
+    )
+    concurrency: int = Field(4, ge=1, description="rooms asked about at once")
+    succession_seconds: float = Field(
+        30.0, gt=0, le=50, description="a leader that is silent for so long is succeeded"
+    )
+    start_seconds: Seconds = Field(600.0, description="a meeting that has not begun so long after its start lags")
+    overrun_seconds: Seconds = Field(
+        900.0, description="a run without an end lags so long after the end it should have had"
+    )
+    unheard_seconds: Seconds = Field(3_600.0, description="a room of which no webhook told so long after it was made")
+    settings_seconds: Seconds = Field(
+        86_400.0, description="settings, which lists do not show, are read so often in the day before a meeting"
+    )
+    list_seconds: Seconds = Field(1_800.0, description="time between two looks at a host's list")
+    past_seconds: Seconds = Field(
+        120.0, description="Zoom's past data lags: a run is compared with it so long after its end"
+    )
+    horizon_seconds: Seconds = Field(604_800.0, description="what happened longer ago is not asked about any more")
+    refused_seconds: Seconds = Field(
+        86_400.0, description="what Zoom refuses for an account's plan is not asked again for so long"
+    )
+    gap_seconds: Seconds = Field(1_800.0, description="a shorter silence of an account or host is never a gap")
+    gap_chance: float = Field(
+        0.02, gt=0, lt=1, description="a silence less likely than this, by the habit of its hours, is a gap"
+    )
+    produce_timeout_seconds: Seconds = Field(10.0, description="how long an observation waits for the broker")
+
+
 class ZoomSettings(Section):
     """Zoom's limits, and what to do when it fails."""
 
@@ -257,6 +292,7 @@ class Settings(BaseSettings):
     projectors: ProjectorSettings = ProjectorSettings()
     dead_letters: DeadLetterSettings = DeadLetterSettings()
     rooms: RoomSettings = RoomSettings()
+    poller: PollerSettings = PollerSettings()
     zoom: ZoomSettings = ZoomSettings()
     outboxes: tuple[Outbox, ...] = Field((), description="JSON list of callers' databases whose outbox is relayed")
     security: SecuritySettings = SecuritySettings()

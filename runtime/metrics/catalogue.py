@@ -238,6 +238,52 @@ ROOMS_WORK_SECONDS = HistogramSpec(
     labels=("action",),
 )
 
+POLLER_LAGGING = CounterSpec(
+    name="roomkeeper_poller_lagging_total",
+    meaning="Rooms that were asked about because a lag rule held, by rule.",
+    unit="rooms",
+    labels=("rule",),
+)
+POLLER_VISITS = CounterSpec(
+    name="roomkeeper_poller_visits_total",
+    meaning="Rooms that were asked about: `done`, `missing`, or the reason why Zoom did not say.",
+    unit="rooms",
+    labels=("outcome",),
+)
+POLLER_RUNS = CounterSpec(
+    name="roomkeeper_poller_runs_total",
+    meaning="Runs compared with Zoom's past data, by outcome; `unheard` are those that no webhook had told of.",
+    unit="runs",
+    labels=("outcome",),
+)
+POLLER_OBSERVATIONS = CounterSpec(
+    name="roomkeeper_poller_observations_total",
+    meaning="Observations put on `zoom-events`.",
+    unit="records",
+)
+POLLER_LEADS = GaugeSpec(
+    name="roomkeeper_poller_leads",
+    meaning="1 while this process leads, else 0.",
+    unit="processes",
+)
+POLLER_WAITING = GaugeSpec(
+    name="roomkeeper_poller_waiting",
+    meaning="Rooms that lag and did not fit into the newest pass.",
+    unit="rooms",
+)
+POLLER_PASS_SECONDS = HistogramSpec(
+    name="roomkeeper_poller_pass_seconds",
+    meaning="Time that a pass took.",
+    unit="seconds",
+    buckets=SLOW_SECONDS,
+)
+POLLER_DELIVERIES = CounterSpec(
+    name="roomkeeper_poller_deliveries_total",
+    meaning="Failed webhook deliveries found in Zoom's logs: `taken`, `unreadable` (dead letters) or `refused`.",
+    unit="deliveries",
+    labels=("outcome",),
+)
+
 ZOOM_CALLS = CounterSpec(
     name="roomkeeper_zoom_calls_total",
     meaning="Calls to Zoom, by operation and outcome: `ok`, the status, `timeout` or `network`.",
@@ -282,6 +328,14 @@ CATALOGUE: tuple[Spec, ...] = (
     ROOMS_CLAIMED,
     ROOMS_OUTCOMES,
     ROOMS_WORK_SECONDS,
+    POLLER_LAGGING,
+    POLLER_VISITS,
+    POLLER_RUNS,
+    POLLER_OBSERVATIONS,
+    POLLER_LEADS,
+    POLLER_WAITING,
+    POLLER_PASS_SECONDS,
+    POLLER_DELIVERIES,
     ZOOM_CALLS,
     ZOOM_CALL_SECONDS,
 )
