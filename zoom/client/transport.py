@@ -83,7 +83,7 @@ async def exchange(
     timeout_seconds: float,
     keeps_secrets: bool = False,
 ) -> Answer:
-    """The answer to a request. `keeps_secrets` is for the token endpoint alone, whose answer is one.
+    """The answer to a request. `keeps_secrets` is for the token endpoint, whose answer is one, and for webhook logs.
 
     Raises:
         NothingSent: it never left.
