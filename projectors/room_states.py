@@ -7,7 +7,7 @@ What is not today's version goes through the codec.
 from __future__ import annotations
 
 from projectors.room_rows import Version
-from schemas.binary import read_long, read_text, skip_text
+from schemas.binary import read_long, read_ms, read_text, skip_text
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.records.room_events import RoomEvent
@@ -33,7 +33,7 @@ def version_told(value: bytes | None) -> tuple[str, Version]:
             at = skip_text(value, at)
         if value[at] not in _OPTIONAL:
             raise ValueError("no such branch")
-        at = read_long(value, at + 1)[1] if value[at] else at + 1
+        at = read_ms(value, at + 1)[1] if value[at] else at + 1
         generation, at = read_long(value, at)
         revision, at = read_long(value, at)
         kind, at = read_text(value, skip_text(value, at))

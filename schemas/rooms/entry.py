@@ -16,7 +16,16 @@ from typing import Any
 
 import orjson
 
-from schemas.binary import read_bytes, read_text, read_texts, write_bytes, write_long, write_text, write_texts
+from schemas.binary import (
+    read_bytes,
+    read_text,
+    read_texts,
+    write_bytes,
+    write_length,
+    write_long,
+    write_text,
+    write_texts,
+)
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.records.room_events import RoomEntry
@@ -261,7 +270,7 @@ def _write(value: Any) -> bytes:
     if not value:
         return _EMPTY
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    return write_long(len(text)) + text
+    return write_length(len(text)) + text
 
 
 def _parse(raw: bytes | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ fetched again.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
@@ -199,28 +199,32 @@ class Lane:
     def _fold_slice(self, source: Source, records: Sequence[Record]) -> None:
         """Fold records one after the other; those below the position were folded before."""
         fold, read, generation = source.fold.fold, source.overlay.read, source.generation
-        outcomes, table, began_at = self._tally.outcomes, source.fold.table, source.position
+        outcomes, watched, began_at = list[str](), self._fail_points.wanted, source.position
+        position = began_at
         for record in records:
-            if record.offset != source.position:
-                if record.offset < source.position:
+            if record.offset != position:
+                if record.offset < position:
                     continue
-                raise Broken(f"{source}: wanted offset {source.position}, got {record.offset}: records were lost")
+                raise Broken(f"{source}: wanted offset {position}, got {record.offset}: records were lost")
             try:
                 item = source.input(record)
-                if self._fail_points.wanted:
+                if watched:
                     self._fail_points.reach("after-decode")
                 folded = fold(item, read, generation=generation)
-                self._take(source, folded)
+                self._take(source, folded, revision=position)
             except BadMessage as error:
                 self._dead_letter(source, record, error)
                 source.count.bad()
             else:
-                outcomes[table, folded.outcome] += 1
+                outcomes.append(folded.outcome)
                 source.count.good()
-            source.position += 1
-        self._tally.events += source.position - began_at
+            position += 1
+            source.position = position
+        self._tally.events += position - began_at
+        for outcome, count in Counter(outcomes).items():
+            self._tally.outcomes[source.fold.table, outcome] += count
 
-    def _take(self, source: Source, folded: Folded[Any]) -> None:
+    def _take(self, source: Source, folded: Folded[Any], *, revision: int) -> None:
         """Take over what a record did.
 
         Raises:
@@ -233,7 +237,7 @@ class Lane:
                 raise BadMessage(
                     f"its output to {output.topic} has {len(output.value)} bytes, more than {OUTPUT_BYTES}"
                 )
-        source.overlay.change(folded.entries, revision=source.position)
+        source.overlay.change(folded.entries, revision=revision)
         for output in folded.outputs:
             self._outbox.put(output)
         if self._fail_points.wanted:

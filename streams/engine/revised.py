@@ -5,7 +5,7 @@ The bytes are those of `schemas.codec`; a test holds it. What is not today's ver
 
 from __future__ import annotations
 
-from schemas.binary import read_long, write_long
+from schemas.binary import read_long, write_length, write_long
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.records.tables import Revised
@@ -13,7 +13,7 @@ from schemas.records.tables import Revised
 
 def pack(*, generation: int, revision: int, entry: bytes) -> bytes:
     """The bytes of `Revised(generation, revision, entry)`."""
-    return b"".join((header(Revised), write_long(generation), write_long(revision), write_long(len(entry)), entry))
+    return b"".join((header(Revised), write_long(generation), write_long(revision), write_length(len(entry)), entry))
 
 
 def unpack(value: bytes) -> tuple[int, int, bytes]:

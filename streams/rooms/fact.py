@@ -84,7 +84,10 @@ class Fact:
 
     def time_text(self) -> str:
         """The time in 13 characters."""
-        return NO_TIME if self.time is None else f"{self.time:013d}"
+        if self.time is None:
+            return NO_TIME
+        text = str(self.time)
+        return text if len(text) == len(NO_TIME) else f"{self.time:013d}"  # nearly all have 13 digits
 
     def at(self, time: int | None) -> Fact:
         """This fact as of another moment, such as the `time_stamp` of an update."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hashlib import sha1
 from typing import NamedTuple
 
-from schemas.binary import read_long, read_text, skip_text, write_long, write_text, write_time
+from schemas.binary import read_long, read_ms, read_text, skip_text, write_length, write_long, write_text, write_time
 from schemas.codec import HEADER_BYTES, decode, header
 from schemas.errors import DecodeError
 from schemas.ids import NAMESPACE
@@ -51,8 +51,8 @@ def read_heard(value: bytes) -> Heard:
             read_text(value, zoom_from + 1) if value[zoom_from] == _PRESENT else _absent(value, zoom_from)
         )
         name, at = read_text(value, name_from)
-        happened, received_from = read_long(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
-        received, at = read_long(value, received_from)
+        happened, received_from = read_ms(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
+        received, at = read_ms(value, received_from)
         source, at = read_text(value, at)
         at = skip_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)[1]
         length, at = read_long(value, at)
@@ -85,7 +85,7 @@ class RoomEvents:
                 self._shared,
                 _OUTCOMES[outcome],
                 identity.tail,
-                write_long(len(entry)),
+                write_length(len(entry)),
                 entry,
             )
         )

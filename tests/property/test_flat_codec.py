@@ -10,7 +10,7 @@ from fastavro import schemaless_reader, schemaless_writer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.binary import Flat
+from schemas.binary import Flat, read_long, read_ms, write_long
 from schemas.catalogue import RECORDS
 from schemas.codec import HEADER_BYTES, Schema, encode, load, name_and_text
 from schemas.mapping import from_avro, to_avro
@@ -35,6 +35,14 @@ def test_flat_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> Non
     out = BytesIO()
     schemaless_writer(out, schema(name).parsed, to_avro(record))
     assert encode(record)[HEADER_BYTES:] == out.getvalue()
+
+
+@examples(200)
+@given(number=st.integers(-(2**63), 2**63 - 1) | st.integers(2**33, 2**42), after=st.binary(max_size=8))
+def test_a_time_is_read_as_any_long(number: int, after: bytes) -> None:
+    """Whatever its size and whatever follows it."""
+    value = b"\1" + write_long(number) + after
+    assert read_ms(value, 1) == read_long(value, 1) == (number, len(value) - len(after))
 
 
 @flat_record
