@@ -15,24 +15,27 @@ from bench.environment import read_environment
 from bench.peers.arguments import PREFIX
 from bench.report import Figure, middle, progress, publish, ratio, rounded, run
 from bench.streams.courses import Course, Prepare
-from bench.streams.measure import Measured, measure
+from bench.streams.measure import ROOT, Measured, measure
 from bench.streams.sides import OURS, SIDES, Side
 from bench.streams.workload import Workload
 from runtime.topics import DEAD_LETTERS
 
 Results = Mapping[str, list[Measured]]
 
+EVENTS = 300_000
+CHART = ROOT / "docs" / "streams.svg"
+
 
 def main(
-    events: Annotated[int, typer.Option(min=1)] = 300_000,
+    events: Annotated[int, typer.Option(min=1)] = EVENTS,
     meetings: Annotated[int, typer.Option(min=1)] = 2_000,
     partitions: Annotated[int, typer.Option(min=1)] = 8,
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     slow_events: Annotated[
         int, typer.Option(min=1, help="So many of the events, the first, for stock Faust, which takes minutes for all.")
-    ] = 60_000,
+    ] = 30_000,
     only: Annotated[list[str] | None, typer.Option(help="Name of a side; may be repeated.")] = None,
-    chart: Annotated[Path | None, typer.Option(help="An SVG file to write.")] = None,
+    chart: Annotated[Path, typer.Option(help="An SVG file to write when the run is whole.")] = CHART,
     bootstrap_servers: Annotated[
         str | None, typer.Option(help="An empty broker to use in place of the bench's own.")
     ] = None,
@@ -48,7 +51,7 @@ def main(
         broker.remove(broker.topics_with(PREFIX))
     figures: dict[str, Figure] = {"events": events, "meetings": meetings, "partitions": partitions, "rounds": rounds}
     figures["faust_events"] = workload.beginning.events
-    if chart is not None:
+    if events == EVENTS and len(sides) == len(SIDES):
         subtitle = f"{events:,} events of {meetings:,} meetings, one process each, median of {rounds}"
         write_bars(
             chart, title="Events per second through a stateful fold", subtitle=subtitle, bars=_bars(sides, results)

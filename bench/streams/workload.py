@@ -26,7 +26,7 @@ class Workload:
 
     events: int
     meetings: int
-    slow_events: int = 60_000
+    slow_events: int = 30_000
     """So many of them, the first, are for a side that would take minutes for all."""
     seed: int = 1
 
