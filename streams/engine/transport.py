@@ -46,10 +46,6 @@ class WholeBatches(SchedulingStrategyT):
 class BatchSchema(Schema[None, Batch]):
     """Passes batches through: decoding is the fold's."""
 
-    def loads_key(self, app: AppT, message: Message, **_: Any) -> Any:
-        """No key: a batch has many."""
-        return None
-
     def loads_value(self, app: AppT, message: Message, **_: Any) -> Any:
         """The batch."""
         return message.value
