@@ -75,11 +75,12 @@ class Gateway:
         if claimed is not None and any(fault.kind is Kind.TOKEN_DEATH for fault in faults):
             service.tokens.kill(claimed)
         body = await _body(request)
-        instead = await misbehaviour.before(faults, now=service.clock.now())
+        instead = misbehaviour.before(faults, now=service.clock.now())
         if instead is not None:
             return instead
+        account = service.tokens.account_of(_bearer(request), scope=endpoint.scope, now=service.clock.now())
+        await misbehaviour.dawdle(faults)
         now = service.clock.now()
-        account = service.tokens.account_of(_bearer(request), scope=endpoint.scope, now=now)
         service.rates.charge_account(account.account_id, plan=account.plan, label=endpoint.label, now=now)
         if host is not None:
             service.host_calls[host.email, endpoint.name] += 1
@@ -106,9 +107,10 @@ class Gateway:
         faults = self._strike(_TOKEN, claimed, None, None)
         parameters = dict(request.query_params) | dict(_form(await request.body()))
         now = self._service.clock.now()
-        instead = await misbehaviour.before(faults, now=now)
+        instead = misbehaviour.before(faults, now=now)
         if instead is not None:
             return instead
+        await misbehaviour.dawdle(faults)
         body = oauth.token(
             self._service,
             parameters=parameters,

@@ -50,16 +50,21 @@ class CutShort(Response):
         abort(scope)
 
 
-async def before(faults: Iterable[Fault], *, now: datetime) -> Response | None:
-    """What is answered without acting, if anything; slow faults only wait."""
+def before(faults: Iterable[Fault], *, now: datetime) -> Response | None:
+    """What is answered without acting, if anything."""
     for fault in faults:
-        if fault.kind is Kind.SLOW and not fault.acts:
-            await asyncio.sleep(fault.seconds)
-        elif fault.kind is Kind.TOO_MANY:
+        if fault.kind is Kind.TOO_MANY:
             raise refusal_of(fault, now=now)
         elif fault.kind in (Kind.ERROR, Kind.HANG, Kind.ABORT) and not fault.acts:
             return _instead(fault)
     return None
+
+
+async def dawdle(faults: Iterable[Fault]) -> None:
+    """Waits as slow faults want it. The call has been let in: it acts afterwards, whatever became of its token."""
+    for fault in faults:
+        if fault.kind is Kind.SLOW and not fault.acts:
+            await asyncio.sleep(fault.seconds)
 
 
 async def after(faults: Iterable[Fault], answer: Response) -> Response:

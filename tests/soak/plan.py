@@ -12,7 +12,7 @@ from schemas.ids import AccountId
 from streams.meetings.answering import AnyCommand
 from tests.meeting_commands import Caller
 
-_BUSY_SHARE = 0.09
+_BUSY_SHARE = 0.13
 """Of the meetings, those of one host alone, who wants more in a day than Zoom allows."""
 _CHANGED, _MOVED, _CANCELLED = 0.5, 0.06, 0.25
 _MOST_CHANGES = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -22,6 +22,7 @@ Say = Callable[[int, int], None]
 """Takes how many meetings have what they want, and how many there are."""
 Deed = tuple[float, Callable[[], None]]
 """Something to do at a moment, in seconds from the beginning."""
+_OUTAGE_SECONDS = 3.0
 _START_SECONDS = 40.0
 """Allowed to the processes' start before midnight can be placed."""
 
@@ -100,7 +101,6 @@ class _Run:
         )
         self._random: Random = seeded(seed, "blows")
         self._paused: set[str] = set()
-        self._outage: list[int] = []
         self.kills = self.pauses = 0
 
     def trouble(self) -> None:
@@ -148,10 +148,15 @@ class _Run:
         for share in (0.25, 0.5, 0.75, 1.0):
             yield share * seconds, self._tell
         if self._size.days > 1:
-            yield 0.3 * seconds, partial(self._order, daily_limits())
-            yield 0.6 * seconds, partial(self._order, account_day(self._size.accounts[0]))
-            yield 0.4 * seconds, self._begin_outage
-            yield 0.4 * seconds + 3.0, self._end_outage
+            limits = [*daily_limits(), *account_day(self._size.accounts[0])]
+            yield from self._while_it_lasts(limits, since=0.2 * seconds, until=0.6 * seconds)
+            yield from self._while_it_lasts(outage(), since=0.5 * seconds, until=0.5 * seconds + _OUTAGE_SECONDS)
+
+    def _while_it_lasts(self, faults: Sequence[Order], *, since: float, until: float) -> Iterator[Deed]:
+        """Faults of a part of the time; what has not struck by its end does not strike any more."""
+        numbers: list[int] = []
+        yield since, lambda: numbers.extend(self._stage.order(faults))
+        yield until, lambda: [self._stage.control("DELETE", f"/faults/{number}") for number in numbers].clear()
 
     def _blows(self) -> Iterator[Deed]:
         """Each worker is killed and frozen in turn, by lot."""
@@ -187,16 +192,6 @@ class _Run:
     def _resume(self, worker: str) -> None:
         self._paused.discard(worker)
         self._stage.resume(worker)
-
-    def _order(self, faults: Iterable[Order]) -> None:
-        self._stage.order(faults)
-
-    def _begin_outage(self) -> None:
-        self._outage = self._stage.order(outage())
-
-    def _end_outage(self) -> None:
-        for number in self._outage:
-            self._stage.control("DELETE", f"/faults/{number}")
 
     def _wait(self, condition: Callable[[], bool], what: str) -> None:
         wait_for(

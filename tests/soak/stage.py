@@ -43,6 +43,7 @@ class Cast:
     accounts: tuple[str, ...]
     hosts: int
     seed: int
+    workers: tuple[str, ...] = WORKERS
     midnight_in_seconds: float | None = None
     """When the UTC day of all processes' clocks ends, counted from the start; None leaves the clock alone."""
 
@@ -58,6 +59,7 @@ class Stage:
     settings: Settings = field(init=False)
     zoom: httpx.Client = field(init=False)
     """The simulator's control API, and its token endpoint."""
+    ingress_url: str = field(init=False)
     _group: ProcessGroup = field(init=False)
     _producer: Producer = field(init=False)
     _open: ExitStack = field(default_factory=ExitStack)
@@ -81,6 +83,18 @@ class Stage:
         """A command, as ingress or the outbox relay would send it; acknowledged when the context ends."""
         topic = physical(MEETING_COMMANDS, prefix=self.settings.kafka.topic_prefix)
         self._producer.send(Outgoing(topic=topic, key=command.meeting_id.encode(), value=encode(command)))
+
+    def start(self, role: str) -> None:
+        """Run a role of which there is one process."""
+        self._start(role, role, "run")
+
+    def stop(self, role: str) -> None:
+        """Stop it in order; it is not started again."""
+        self._group.stop(role)
+
+    def pid(self, name: str) -> int | None:
+        """A process's id, None while it is down."""
+        return self._group.pid(name)
 
     def kill(self, worker: str) -> None:
         """SIGKILL; it is started again."""
@@ -128,13 +142,13 @@ class Stage:
         self._group = self._open.enter_context(ProcessGroup(partial(_note, log)))
         self.zoom = self._open.enter_context(httpx.Client(base_url=address, timeout=_TIMEOUT_SECONDS))
         self._producer = self._open.enter_context(Producer(self.settings.kafka, client_id="soak"))
-        hook = f"http://127.0.0.1:{ingress_port}"
+        hook = self.ingress_url = f"http://127.0.0.1:{ingress_port}"
         simulate = ("--port", str(zoom_port), "--webhook-url", f"{hook}/webhooks/zoom", "--latency", "0.1")
         size = ("--hosts", str(self.cast.hosts), "--seed", str(self.cast.seed), "--speed", str(self.pace.divisor))
         self._start("simulator", "simulate", *simulate, *size)
         for role in ("streams", "projectors", "ingress"):
-            self._start(role, role, "run")
-        for name in WORKERS:
+            self.start(role)
+        for name in self.cast.workers:
             self._start(name, "rooms", "run")
         for url in (f"{address}/control/health", f"{hook}/health/ready"):
             wait_for(partial(_answers, url), what=f"{url}, see {log.name}", within_seconds=_START_SECONDS)
