@@ -12,13 +12,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from pydantic import SecretStr
+
 from projectors.projection import Consumed, Decoded
 from projectors.rooms import RoomsProjection
 from reconciler.poller.assembly import pass_over
 from reconciler.poller.passes import PassReport
+from runtime.cipher import new_key
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase, Connection, connect
-from runtime.settings import Account, PollerSettings, Settings
+from runtime.settings import Account, PollerSettings, SecuritySettings, Settings
 from schemas.codec import decode, encode
 from schemas.records.room_events import RoomEvent
 from schemas.records.zoom_events import ZoomEvent
@@ -114,7 +117,7 @@ class PollingPlane:
     async def poll(self, *, permit: Permit = always, tell: bool = True, **settings: Any) -> PassReport:
         """Make a pass, and fold what it told unless `tell` is false."""
         async with self.passes(**settings) as made:
-            report = await made.run(permit)
+            report: PassReport = await made.run(permit)
         if tell:
             self.deliver()
         return report
@@ -191,6 +194,7 @@ def polling_plane(settings: Settings, **simulator: Any) -> Iterator[PollingPlane
     """A plane over the test's database and a simulated Zoom of its own, at one clock."""
     clock = ManualClock()
     account = Account(account_id=ACCOUNT.account_id, gateway=True, plan="business")
+    keys = SecuritySettings(encryption_keys=(SecretStr(new_key()),))
     with webhook_endpoint() as endpoint:
         subscribed = replace(ACCOUNT, webhook_url=endpoint.url)
         simulated = config(**{"limits": False, "accounts": (subscribed,), **simulator})
@@ -199,7 +203,7 @@ def polling_plane(settings: Settings, **simulator: Any) -> Iterator[PollingPlane
             connect(settings.postgres, role="test", autocommit=True) as connection,
         ):
             yield PollingPlane(
-                settings=settings.model_copy(update={"accounts": (account,)}),
+                settings=settings.model_copy(update={"accounts": (account,), "security": keys}),
                 connection=connection,
                 zoom=zoom,
                 endpoint=endpoint,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reconciler.poller.asking import Visits
+from reconciler.poller.deliveries import Deliveries
+from reconciler.poller.hosts import HostLists
 from reconciler.poller.knowledge import Knowledge
 from reconciler.poller.observing import Witness
 from reconciler.poller.passes import Pass
@@ -41,4 +43,8 @@ def pass_over(
         settings=settings.poller,
         clock=clock,
         metrics=metrics,
+        redeliveries=Deliveries(database, client=client, sender=sender, settings=settings, clock=clock, metrics=metrics)
+        if accounts
+        else None,
+        lists=HostLists(client, witness=witness, statements=statements, settings=settings.poller, clock=clock),
     )

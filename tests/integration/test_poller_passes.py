@@ -46,3 +46,44 @@ async def test_what_was_lost_is_mended_in_a_pass(plane: PollingPlane, lost: str)
     await plane.poll()
     assert plane.known_runs(number) == plane.true_runs(number)
     assert plane.known_people(number) == plane.true_people(number)
+
+
+async def test_rooms_that_nobody_told_of_are_found_in_the_hosts_list(plane: PollingPlane) -> None:
+    """A room whose creation was never told is known after a pass, with its settings."""
+    plane.make(topic="Told")
+    plane.hear()
+    plane.drop("meeting.created")
+    number = plane.make(topic="Untold", starts_in=7200)
+    await plane.poll()
+    [(topic, shown)] = plane.rows("SELECT topic, shown FROM rooms WHERE zoom_id = %s", str(number))
+    assert (topic, "settings" in shown) == ("Untold", True)
+
+
+async def test_a_change_that_nobody_told_of_costs_one_read(plane: PollingPlane) -> None:
+    """The list shows that a room was changed; one GET brings what, and later looks are content."""
+    number = plane.make(starts_in=200_000)
+    plane.hear()
+    plane.drop("meeting.updated")
+    plane.zoom.control("PATCH", f"/meetings/{number}", json={"topic": "Theirs"})
+    for _ in range(3):
+        plane.clock.advance(seconds=1900)
+        await plane.poll()
+    assert plane.rows("SELECT topic FROM rooms WHERE zoom_id = %s", str(number)) == [("Theirs",)]
+    assert plane.calls()["get"] == 1
+
+
+async def test_three_404s_on_separate_passes_mark_a_room_gone(plane: PollingPlane) -> None:
+    """A room that was deleted in silence is gone after three passes, never ended, and never asked about again."""
+    number = plane.make(starts_in=200_000)
+    plane.hear()
+    plane.drop("meeting.deleted")
+    plane.clock.advance(seconds=1900)
+    plane.zoom.control("DELETE", f"/meetings/{number}")
+    seen = []
+    for _ in range(6):
+        await plane.poll()
+        await plane.poll()
+        seen.append(plane.rows("SELECT existence FROM rooms WHERE zoom_id = %s", str(number))[0][0])
+        plane.clock.advance(seconds=300)
+    assert seen == ["exists", "exists", *["gone_unconfirmed"] * 4]
+    assert (plane.calls()["get"], plane.known_runs(number)) == (3, {})

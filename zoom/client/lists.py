@@ -24,6 +24,8 @@ class Listing:
     """Whether the last page was seen. Without it, nothing can be said of what is not here."""
     reply: Reply
     """To the last page asked for."""
+    first: Reply
+    """To the first page: what the list shows was so when that was asked for, or later."""
 
 
 async def list_rooms(client: ZoomClient, *, account_id: str, host: str, permit: Permit) -> Listing:
@@ -31,14 +33,16 @@ async def list_rooms(client: ZoomClient, *, account_id: str, host: str, permit: 
     rooms: list[Mapping[str, Any]] = []
     query = {"type": "scheduled", "page_size": str(PAGE_SIZE)}
     pages = 0
+    first: Reply | None = None
     while True:
         call = Call(endpoint=LIST, account_id=account_id, host=host, query=query)
         reply = await client.call(call, permit=permit)
+        first = first or reply
         pages += 1
         done = reply.ruling.decision is Decision.DONE
         if done:
             rooms += [each for each in reply.document["meetings"] if isinstance(each, dict)]
         token = reply.document.get("next_page_token")
         if not done or not token or pages == MOST_PAGES:
-            return Listing(rooms=tuple(rooms), complete=done and not token, reply=reply)
+            return Listing(rooms=tuple(rooms), complete=done and not token, reply=reply, first=first)
         query = query | {"next_page_token": str(token)}
