@@ -156,7 +156,7 @@ class _Run:
         """Faults of a part of the time; what has not struck by its end does not strike any more."""
         numbers: list[int] = []
         yield since, lambda: numbers.extend(self._stage.order(faults))
-        yield until, lambda: [self._stage.control("DELETE", f"/faults/{number}") for number in numbers].clear()
+        yield until, lambda: self._stage.lift(numbers)
 
     def _blows(self) -> Iterator[Deed]:
         """Each worker is killed and frozen in turn, by lot."""

@@ -118,6 +118,11 @@ class Stage:
         """Put these faults in force; gives their numbers."""
         return [int(self.control("POST", "/faults", fault)["fault_id"]) for fault in faults]
 
+    def lift(self, numbers: Iterable[int]) -> None:
+        """Lift these faults."""
+        for number in numbers:
+            self.control("DELETE", f"/faults/{number}")
+
     def take_a_token(self, account_id: str) -> None:
         """Somebody else gets a token of the account, which kills the one in use."""
         account = next(each for each in self.settings.accounts if each.account_id == account_id)
