@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from ingress.bounds import Bounded
 from ingress.commands import CommandGate
 from ingress.intake import Intake
 from ingress.key_ring import KeyRing
-from ingress.readiness import Readiness
+from ingress.readiness import PATIENCE_SECONDS, Readiness
 from ingress.reading import Reader
 from ingress.refusals import Refusals
 from ingress.secrets import secrets_of
@@ -32,7 +32,8 @@ from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
 from runtime.topic_admin import require_topics
-from runtime.topics import Role
+from runtime.topics import Role, physical
+from runtime.topics import load as load_topics
 
 ROLE: Role = "ingress"
 
@@ -54,13 +55,12 @@ class Split:
         self._webhooks = webhooks
         self._api = api
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        """What answers one request."""
         path: str = scope["path"]
         if path == PATH or (path.startswith(PATH + "/") and "/" not in path[len(PATH) + 1 :]):
-            await self._webhooks(scope, receive, send)
-        else:
-            await self._api(scope, receive, send)
+            return self._webhooks(scope, receive, send)
+        return self._api(scope, receive, send)
 
 
 @asynccontextmanager
@@ -112,7 +112,7 @@ def _producer(settings: Settings) -> AsyncProducer:
 def _services(
     settings: Settings, *, clock: Clock, database: AsyncDatabase, producer: AsyncProducer, bell: Bell, metrics: Metrics
 ) -> Services:
-    readiness = Readiness(database=database, check_topics=lambda: require_topics(settings, ROLE), clock=clock)
+    readiness = Readiness(database=database, check_topics=lambda: _check_topics(settings, producer), clock=clock)
     return Services(
         settings=settings.ingress,
         clock=clock,
@@ -123,6 +123,13 @@ def _services(
         metrics=metrics,
         faults=readiness.faults,
     )
+
+
+def _check_topics(settings: Settings, producer: AsyncProducer) -> None:
+    """Also over the producer's own connection: the first record of a process that is ready waits for nothing."""
+    require_topics(settings, ROLE)
+    names = [physical(name, prefix=settings.kafka.topic_prefix) for name in load_topics().used_by(ROLE)]
+    producer.look_up(names, timeout_seconds=PATIENCE_SECONDS)
 
 
 def _api(services: Services) -> AsgiApp:

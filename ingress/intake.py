@@ -12,8 +12,10 @@ from runtime.cipher import Cipher
 from runtime.kafka.producer import Outgoing
 from runtime.topics import ZOOM_EVENTS, physical
 from runtime.unreadable_bodies import UnreadableBodies, UnreadableBody
+from schemas.codec import header
 from schemas.errors import BadMessage
 from schemas.ids import AccountId
+from schemas.records.zoom_events import ZoomEvent
 from zoom.signature import Verified
 from zoom.webhooks import WebhookBody, zoom_event_record
 
@@ -27,6 +29,7 @@ class Intake:
     def __init__(self, *, topic_prefix: str, cipher: Cipher) -> None:
         """`topic_prefix` is what this cluster's topic names begin with."""
         self.events_topic = physical(ZOOM_EVENTS, prefix=topic_prefix)
+        header(ZoomEvent)  # reads the schemas now, not while the first delivery waits
         self._unreadable = UnreadableBodies(stage=STAGE, topic_prefix=topic_prefix, cipher=cipher)
 
     def event(

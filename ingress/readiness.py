@@ -1,4 +1,4 @@
-"""Whether this process can do its work: the broker answers with the declared topics, and the database answers.
+"""Whether this process can do its work: its producer is connected and knows the declared topics, the database answers.
 
 It does not depend on a URL validation having been seen: Zoom may never send one. An answer is good for a moment, so
 that many who ask cost no more than one.
@@ -22,7 +22,7 @@ class Readiness:
     """Asks broker and database."""
 
     def __init__(self, *, database: AsyncDatabase, check_topics: Callable[[], None], clock: Clock) -> None:
-        """`check_topics` blocks, and raises when the topics are not as declared or no broker answers."""
+        """`check_topics` blocks, and raises when the topics are not as declared or the producer is not connected."""
         self._database = database
         self._check_topics = check_topics
         self._clock = clock

@@ -7,7 +7,6 @@ producer holds is sent. A producer that can never send again ends the process.
 from __future__ import annotations
 
 import asyncio
-import gc
 import signal
 import socket
 from collections.abc import Callable
@@ -18,9 +17,11 @@ import uvicorn
 import uvloop
 
 from ingress.app import ROLE, Ingress, ingress, running
+from ingress.body import AsgiApp
 from ingress.protocol import bounded_http
 from runtime.clock import Clock
-from runtime.settings import Settings
+from runtime.garbage import collect_seldom
+from runtime.settings import IngressSettings, Settings
 from runtime.topic_admin import require_topics
 from schemas.errors import Misconfigured
 
@@ -51,7 +52,7 @@ async def serve(settings: Settings, *, clock: Clock, announce: Announce, stop: a
         Broken: the producer can never send again.
     """
     async with ingress(settings, clock=clock) as parts:
-        server = Server(_config(settings, parts), parts, announce=announce)
+        server = Server(server_config(parts.app, settings.ingress), parts, announce=announce)
         parts.producer.broken.add_done_callback(lambda _: server.stop())
         try:
             async with running(*([_stopping(server, stop)] if stop else [])):
@@ -74,9 +75,8 @@ class Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, and say where."""
-        # What start-up made stays for good: the collector need not walk it again, which would hold up all requests.
-        gc.collect()
-        gc.freeze()
+        # Most of what start-up made stays for good, and walking it holds up all requests.
+        collect_seldom()
         await super().startup(sockets=sockets)
         for listening in self.servers:
             for each in listening.sockets:
@@ -102,12 +102,14 @@ async def _stopping(server: Server, stop: asyncio.Event) -> None:
     server.stop()
 
 
-def _config(settings: Settings, parts: Ingress) -> uvicorn.Config:
+def server_config(app: AsgiApp, settings: IngressSettings) -> uvicorn.Config:
+    """How the server serves this application."""
     return uvicorn.Config(
-        parts.app,
-        host=settings.ingress.host,
-        port=settings.ingress.port,
-        http=bounded_http(settings.ingress.receive_timeout_seconds),
+        app,
+        host=settings.host,
+        port=settings.port,
+        interface="asgi3",
+        http=bounded_http(settings.receive_timeout_seconds),
         ws="none",
         lifespan="off",
         log_config=None,

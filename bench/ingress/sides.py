@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
 from hmac import compare_digest, digest
 from typing import Any
 
@@ -16,16 +15,13 @@ import uvicorn
 import uvloop
 
 from bench.ingress.deliveries import SECRET
+from ingress.body import AsgiApp, Receive, Scope, Send
+from ingress.server import server_config
 from runtime.kafka.async_producer import AsyncProducer
 from runtime.kafka.producer import Outgoing
-from runtime.settings import KafkaSettings
+from runtime.settings import IngressSettings, KafkaSettings
 
 MARK = "listening on "
-
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 async def hello(_scope: Scope, _receive: Receive, send: Send) -> None:
@@ -33,7 +29,7 @@ async def hello(_scope: Scope, _receive: Receive, send: Send) -> None:
     await _no_content(send)
 
 
-def bare(producer: AsyncProducer, topic: str) -> App:
+def bare(producer: AsyncProducer, topic: str) -> AsgiApp:
     """Checks the signature and waits for the broker."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,10 +61,7 @@ async def _serve(side: str, bootstrap_servers: str, topic: str) -> None:
     kafka = KafkaSettings(bootstrap_servers=bootstrap_servers)
     async with AsyncProducer(kafka, client_id=f"bench-{side}", timeout_seconds=2.0, max_in_flight=2_000) as producer:
         app = hello if side == "hello" else bare(producer, topic)
-        config = uvicorn.Config(
-            app, port=0, http="httptools", ws="none", lifespan="off", log_config=None, access_log=False
-        )
-        await _Server(config).serve()
+        await _Server(server_config(app, IngressSettings(port=0))).serve()
 
 
 if __name__ == "__main__":

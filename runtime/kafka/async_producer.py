@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Iterable
 from typing import Self
 
 from runtime.kafka.producer import Delivery, Outgoing, Producer
@@ -71,6 +72,10 @@ class AsyncProducer:
         if self._sweeping is None:
             self._sweeping = self._loop.call_later(SWEEP_SECONDS, self._sweep)
         return future
+
+    def look_up(self, topics: Iterable[str], *, timeout_seconds: float) -> None:
+        """As `Producer.look_up`. Blocks: not for the event loop's own thread."""
+        self._producer.look_up(topics, timeout_seconds=timeout_seconds)
 
     async def aclose(self, timeout_seconds: float = 5.0) -> None:
         """Wait for what is under way, at most so long, and stop."""

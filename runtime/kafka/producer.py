@@ -7,7 +7,7 @@ the time-out counts as not delivered, though it may be there. Callbacks run in t
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, Self
 
@@ -83,6 +83,23 @@ class Producer:
     def __exit__(self, *_: object) -> None:
         """Close."""
         self.close()
+
+    def look_up(self, topics: Iterable[str], *, timeout_seconds: float) -> None:
+        """Return when this client is connected and knows these topics, so that a record waits for neither. Blocks.
+
+        Raises:
+            Unavailable: no broker answers within the time-out, or a partition has no leader.
+            Misconfigured: there is no such topic.
+        """
+        for topic in topics:
+            try:
+                found = self._client.list_topics(topic, timeout=timeout_seconds).topics[topic]
+            except KafkaException as error:
+                raise translate_exception(error, doing=f"look up {topic}") from error
+            if found.error is not None:
+                raise translate(found.error, doing=f"look up {topic}")
+            if any(partition.leader < 0 for partition in found.partitions.values()):
+                raise Unavailable(f"look up {topic}: a partition has no leader")
 
     def submit(self, record: Outgoing, done: Done) -> None:
         """Hand the record over and return; `done` is called once, in the polling thread, with delivery or error.

@@ -14,7 +14,7 @@ from schemas.zoom_event_bytes import zoom_event_bytes
 from zoom.times import epoch_ms, moment, ms_of
 from zoom.webhooks.body import APP_DEAUTHORIZED, URL_VALIDATION, WebhookBody, meeting_number, read_webhook
 from zoom.webhooks.event_ids import event_id
-from zoom.webhooks.redaction import without_nul, without_secrets
+from zoom.webhooks.redaction import has_secret_names, without_nul, without_secrets
 
 
 def parse(
@@ -110,8 +110,11 @@ def _told(body: WebhookBody, *, account_id: str) -> _Told:
 
 def _shared(body: WebhookBody) -> tuple[dict[str, Any], bytes]:
     """The body as it may travel, and its JSON."""
-    shared = without_secrets(body.document)
-    text = orjson.dumps(shared)
+    shared = body.document
+    text = b"" if has_secret_names(shared) else orjson.dumps(shared)
+    if not text or b"://" in text:
+        shared = without_secrets(shared)
+        text = orjson.dumps(shared)
     if b"\\u0000" in text:
         shared = without_nul(shared)
         text = orjson.dumps(shared)

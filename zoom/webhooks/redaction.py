@@ -44,6 +44,14 @@ def without_secrets(document: dict[str, Any]) -> dict[str, Any]:
     return _clean_object(document, DEPTH)
 
 
+def has_secret_names(document: dict[str, Any]) -> bool:
+    """Whether any object within the document has a secret field, or lies too deep for it to be said in a moment.
+
+    Most bodies have none, and finding that out takes half as long as a cleaned copy.
+    """
+    return _names_secret(document, DEPTH)
+
+
 def without_nul(value: Any) -> Any:
     """The value with U+FFFD for NUL, which PostgreSQL can hold in no text."""
     if isinstance(value, str):
@@ -78,6 +86,20 @@ def _clean_object(document: dict[str, Any], depth: int) -> dict[str, Any]:
             if cleaned is not value:
                 changed[name] = cleaned
     return document | changed if changed else document
+
+
+def _names_secret(value: Any, depth: int) -> bool:
+    if depth < 0:
+        return True
+    if type(value) is dict:
+        if len(value) > WIDTH or _secrets_among(tuple(value)):
+            return True
+        value = value.values()
+    for inner in value:
+        kind = type(inner)
+        if (kind is dict or kind is list) and _names_secret(inner, depth - 1):
+            return True
+    return False
 
 
 @lru_cache(maxsize=1024)
