@@ -23,13 +23,14 @@ class Outbox:
         Raises:
             Unavailable: the transaction must be aborted.
         """
-        if output.headers:
+        topic, key, value, headers = output
+        if headers:
             self._put_with_headers(output)
             return
-        message = {"key": output.key.encode(), "value": output.value}
-        waiting = self._waiting.get(output.topic)
+        message = {"key": key.encode(), "value": value}
+        waiting = self._waiting.get(topic)
         if waiting is None:
-            self._waiting[output.topic] = [message]
+            self._waiting[topic] = [message]
         else:
             waiting.append(message)
 

@@ -5,6 +5,7 @@ The bytes are those of `schemas.codec`; tests hold them to it. What is not today
 
 from __future__ import annotations
 
+from binascii import hexlify
 from hashlib import sha1
 from typing import NamedTuple
 
@@ -92,8 +93,9 @@ class RoomEvents:
 
     def _event_id(self, name_part: bytes) -> bytes:
         """`schemas.ids.output_id_for(cause, key)`."""
-        text = sha1(self._name + name_part, usedforsecurity=False).hexdigest()
-        return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}".encode()
+        text = hexlify(sha1(self._name + name_part, usedforsecurity=False).digest())
+        parts = text[:8], text[8:12], text[13:16], _VARIANT[text[16]], text[17:20], text[20:32]
+        return b"%b-%b-5%b-%b%b-%b" % parts
 
 
 def _of_record(event: ZoomEvent) -> Heard:
@@ -130,6 +132,6 @@ def _absent(value: bytes, at: int) -> tuple[None, int]:
 
 
 _OUTPUT_PREFIX = NAMESPACE.bytes + b"6:output"
-_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+_VARIANT = {digit: b"89ab"[int(chr(digit), 16) & 3 :][:1] for digit in b"0123456789abcdef"}
 """The variant bits of a UUID over the digit that holds them."""
 _OUTCOMES = {outcome: write_text(outcome) for outcome in ("applied", "overtaken", "repeated")}
