@@ -73,9 +73,11 @@ class Broker:
                 done.result(_TIMEOUT_SECONDS)
 
     def forget_group(self, group: str) -> None:
-        """Delete what a consumer group has committed; its members must be gone."""
-        for done in self._admin.delete_consumer_groups([group]).values():
-            done.result(_TIMEOUT_SECONDS)
+        """Delete what a consumer group has committed; its members must be gone, or go while this waits."""
+        _again(
+            lambda: self._admin.delete_consumer_groups([group])[group].result(_TIMEOUT_SECONDS),
+            while_error=(KafkaError.NON_EMPTY_GROUP,),
+        )
 
     def topics_with(self, part: str) -> list[str]:
         """Names of the topics that contain `part`."""
@@ -165,8 +167,8 @@ class Broker:
 
 
 def _again(step: Callable[[], object], *, while_error: Collection[int]) -> None:
-    """Take a step, again and again while the broker answers with one of these errors, for half a minute at most."""
-    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    """Take a step, again and again while the broker answers with one of these errors, for a minute at most."""
+    deadline = time.monotonic() + 2 * _TIMEOUT_SECONDS
     while True:
         try:
             step()

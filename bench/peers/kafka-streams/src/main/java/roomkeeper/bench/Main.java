@@ -30,6 +30,8 @@ public final class Main {
     config.put(StreamsConfig.NUM_STREAM_THREADS_CONFIG, 1);
     config.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, 1);
     config.put(StreamsConfig.consumerPrefix("auto.offset.reset"), "earliest");
+    // Only so that the next round need not wait for this one's session to end.
+    config.put(StreamsConfig.consumerPrefix("internal.leave.group.on.close"), true);
 
     KafkaStreams streams = new KafkaStreams(topology(arguments[2], arguments[3]), config);
     streams.setGlobalStateRestoreListener(new RestoreMarks());
