@@ -14,6 +14,7 @@ from schemas.errors import Broken
 POLL_SECONDS = 0.005
 """Between two looks: so much too late, at most, a row is seen."""
 _PATIENCE_SECONDS = 30.0
+_COUNT_SECONDS = 0.5
 
 
 class Reader:
@@ -50,8 +51,16 @@ class Reader:
         seen, self._seen = self._seen, []
         return seen
 
-    async def count(self) -> int:
-        """How many rows there are."""
+    async def rows(self, *, wanted: int) -> int:
+        """How many rows there are, once there are so many, or half a minute has passed."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        while (found := await self._count()) < wanted:
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(_COUNT_SECONDS)
+        return found
+
+    async def _count(self) -> int:
         cursor = await self._connection.execute(queries("bench.latency")["count_rows"], {"account_id": ACCOUNT})
         row = await cursor.fetchone()
         return 0 if row is None else int(row["rows"])
