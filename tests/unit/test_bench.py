@@ -8,14 +8,17 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from bench.chart import Bar, bars_svg
+from bench.growth.cases import Rooms
 from bench.peers.arguments import Arguments
 from bench.profile.parts import PARTS, shares
 from bench.report import percentile, ratio
-from bench.room_events import mixed
+from bench.room_events import joined, meeting_number, mixed, started
 from bench.streams.codec import decode_status, encode_status
 from bench.streams.sides import Where
 from bench.streams.status import status_of
 from bench.streams.workload import Workload, expect
+from schemas.rooms.entry import Entry, decode_entry
+from streams.engine.revised import unpack
 from streams.fold import Input
 from streams.rooms.fold import RoomsFold
 
@@ -53,6 +56,19 @@ def test_every_room_event_has_outputs_and_comes_once() -> None:
     ]
     assert len(set(records)) == 500
     assert all(each.outputs for each in folded)
+
+
+def test_a_grown_table_is_what_the_fold_would_leave() -> None:
+    """Its keys are those of folded events, each under its room's number, and the first room's entries are the same."""
+    fold, table = RoomsFold(), dict[str, Entry]()
+    for room in range(3):
+        for key, value in (started(room=room), joined(room=room, person=0, second=1)):
+            table.update(fold.fold(Input("zoom-events", 0, 0, 0, key.decode(), value), table.get, generation=0).entries)
+    kept = {key.decode(): (number, unpack(value)[2]) for number, key, value in Rooms(size=3).table()}
+    assert {key: entry.identity.zoom_id for key, entry in table.items()} == {key: each[0] for key, each in kept.items()}
+    first = {key: entry.encode() for key, entry in table.items() if entry.identity.zoom_id == meeting_number(0)}
+    assert first == {key: entry for key, (number, entry) in kept.items() if number == meeting_number(0)}
+    assert all(decode_entry(entry).key == key for key, (_, entry) in kept.items())
 
 
 def test_peers_read_the_arguments_that_the_bench_writes() -> None:
