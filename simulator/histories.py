@@ -6,13 +6,13 @@ whoever tests a fold shuffles, repeats and splits them. The truth is what Zoom's
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from runtime.randomness import Random
-from simulator import cast, registrations, rooms, truth
+from simulator import answers, cast, registrations, rooms, truth
 from simulator.config import AccountConfig, Plan, SimulatorConfig
 from simulator.model import Room
 from simulator.script import Scenario, write
@@ -24,6 +24,7 @@ from simulator.world import Emission, World
 ACCOUNT_ID = "Acct0ExampleNeutral001"
 _GAP_SECONDS = 2.0
 _NO_REGISTRATION = 2
+_ASKED_SHARE = 1 / 3
 _Deed = tuple[datetime, Callable[..., object]]
 """When, and what; it takes the moment as `at`."""
 
@@ -39,26 +40,64 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What a call would have been answered at a moment of the history."""
+
+    endpoint: str
+    """`get`, `listed` (the room's item in its host's list), `instances`, `past`, `participants` or `report`."""
+    zoom_id: str
+    uuid: str | None
+    """Of the run; None where the call is about the room."""
+    at: datetime
+    status: int
+    body: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """What was told, and what was true at the end."""
+    """What was told, what calls would have been answered, and what was true at the end."""
 
     account_id: str
     told: tuple[Told, ...]
+    answered: tuple[Answered, ...]
+    """After each event that was chosen for it; empty unless asked for."""
+    final: tuple[Answered, ...]
+    """When all is over."""
     rooms: tuple[RoomTruth, ...]
     ends_at: datetime
 
 
-def history(random: Random, *, begins_at: datetime, room_count: int = 1, people: int = 6) -> History:
-    """Rooms with everything that can happen to them, drawn from `random`, from `begins_at` on."""
+def history(
+    random: Random, *, begins_at: datetime, room_count: int = 1, people: int = 6, asked: Random | None = None
+) -> History:
+    """Rooms with everything that can happen to them, drawn from `random`, from `begins_at` on.
+
+    With `asked`, the calls about a room are answered after a third of its events.
+    """
     told: list[Told] = []
-    world = World(_config(random), lambda emission: told.append(_told(emission)))
+    answered: list[Answered] = []
+
+    def take(emission: Emission) -> None:
+        told.append(_told(emission))
+        if asked is not None and asked.random() < _ASKED_SHARE:
+            answered.extend(_answers(emission.room, at=emission.at))
+
+    world = World(_config(random), take)
     last_at = begins_at
     for _ in range(room_count):
         room = _create(world, random, at=begins_at + timedelta(seconds=random.randrange(600)))
         last_at = max(last_at, _live(world, room, random, people=people))
     told.sort(key=lambda each: each.at)
     truths = tuple(truth.of_room(room, as_of=last_at) for room in world.rooms.values())
-    return History(account_id=ACCOUNT_ID, told=tuple(told), rooms=truths, ends_at=last_at)
+    final = [answer for room in world.rooms.values() for answer in _answers(room, at=last_at)]
+    return History(
+        account_id=ACCOUNT_ID,
+        told=tuple(told),
+        answered=tuple(answered),
+        final=tuple(final),
+        rooms=truths,
+        ends_at=last_at,
+    )
 
 
 def scenario(random: Random, *, people: int) -> Scenario:
@@ -181,3 +220,23 @@ def _told(emission: Emission) -> Told:
     return Told(
         name=emission.event.name, zoom_id=str(emission.room.number), at=emission.at, body=encode(emission.event.body)
     )
+
+
+def _answers(room: Room, *, at: datetime) -> Iterator[Answered]:
+    """Of every call about the room and its runs."""
+
+    def answered(endpoint: str, body: Json, *, uuid: str | None = None, status: int = 200) -> Answered:
+        return Answered(endpoint=endpoint, zoom_id=str(room.number), uuid=uuid, at=at, status=status, body=body)
+
+    if room.exists:
+        yield answered("get", answers.whole_room(room))
+        yield answered("listed", answers.listed_room(room))
+    else:
+        yield answered("get", {"code": 3001, "message": "Meeting does not exist."}, status=404)
+    finished = [run for run in room.runs if run.ended_at is not None]
+    items = [{"uuid": run.uuid, "start_time": second_text(run.started_at)} for run in finished]
+    yield answered("instances", {"meetings": items})
+    for run in finished:
+        yield answered("past", answers.past_meeting(room, run, now=at), uuid=run.uuid)
+        for endpoint, rows_of in (("participants", answers.participants), ("report", answers.report)):
+            yield answered(endpoint, {"participants": rows_of(room, run, now=at)}, uuid=run.uuid)

@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import groupby
 
 import structlog
@@ -51,12 +52,28 @@ class Player:
 
     def play(self, room: Room, scenario: Scenario) -> Play:
         """Begins at once."""
+        return self.perform(room, self._script(room, scenario, gap_seconds=APART_SECONDS * self.speed))
+
+    def happened(self, room: Room, scenario: Scenario) -> int:
+        """All of it at once, under the times that it would have had to be over by now; the number of steps.
+
+        Raises:
+            Refusal: the room is in use, or deleted.
+        """
+        steps = self._script(room, scenario, gap_seconds=APART_SECONDS)
+        begins_at = self._clock.now() - timedelta(seconds=steps[-1].at_seconds)
+        stage = Stage(self._world, room)
+        for step in steps:
+            stage.perform(step, at=begins_at + timedelta(seconds=step.at_seconds))
+        return len(steps)
+
+    def _script(self, room: Room, scenario: Scenario, *, gap_seconds: float) -> Sequence[Step]:
         known = max(0, scenario.people - 1 - scenario.anonymous)
         people = cast.assemble(
             host=room.host, registrants=room.registrants.values(), known=known, anonymous=scenario.anonymous
         )
         random = seeded(self._seed, "script", str(room.number), str(len(room.runs)))
-        return self.perform(room, write(scenario, cast=people, random=random, gap_seconds=APART_SECONDS * self.speed))
+        return write(scenario, cast=people, random=random, gap_seconds=gap_seconds)
 
     def perform(self, room: Room, steps: Sequence[Step]) -> Play:
         """Plays the steps given, offsets from now."""

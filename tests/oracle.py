@@ -69,7 +69,7 @@ def count(events: Sequence[ZoomEvent], uuid: str, *, now: int) -> dict[tuple[str
             for joined, lefts in seen.rows.items():
                 told[people[user_id]][joined] |= lefts
         else:
-            stays[people[user_id]] += _with_rows(_stays(seen.moves), seen.rows)
+            stays[people[user_id]] += _with_rows(_without_gaps(_stays(seen.moves), seen.rows), seen.rows)
     return {
         person: len(_seconds(_with_rows(stays[person], told[person]), ended=ended, now=now))
         for person in set(people.values())
@@ -175,6 +175,24 @@ def _stays(moves: Mapping[int, set[str]]) -> Intervals:
         reversed_ends = any(0 <= entered - orphan <= TOLERANCE for orphan in orphans)
         stays.append((entered, entered if reversed_ends else None))
     return stays
+
+
+def _without_gaps(stays: Intervals, rows: Mapping[int, Iterable[int | None]]) -> Intervals:
+    """Second by second: whoever no row shows, between two rows that begin in a stay, was away."""
+    result: Intervals = []
+    for start, end in stays:
+        mine = [joined for joined in rows if start - TOLERANCE <= joined and (end is None or joined < end)]
+        shown: set[int] = set()
+        for joined in mine:
+            lefts = [left for left in rows[joined] if left is not None]
+            shown |= set(range(joined, max([joined, *lefts]) + 1 if lefts else max(mine) + 1))
+        entered = start
+        for at in range(start, max([start, *mine])):
+            if at in shown and at + 1 not in shown:
+                result.append((entered, at))
+                entered = min(joined for joined in mine if joined > at)
+        result.append((entered, end))
+    return result
 
 
 def _with_rows(stays: Intervals, rows: Mapping[int, Iterable[int | None]]) -> Intervals:

@@ -6,13 +6,15 @@ A leave does not say which join it ends, and events come late, twice or never; s
   joined, which is told by a join);
 - a leave that ends nothing, at most ten seconds before a join that nothing ends, is one stay of no length with its two
   ends reversed; any other is an orphan: a stay of unknown start, which counts nothing;
-- rows of a report end the open stay that they show, and add stays nobody heard of.
+- rows of a report end the open stay that they show, part a stay in the middle of which they show an absence, and add
+  stays nobody heard of.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import Literal
 
 from schemas.rooms.entry import Point, Points
@@ -64,7 +66,8 @@ def paired(points: Points) -> Paired:
             if move in moves:
                 walk.step(move, time, moves[move])
     found = walk.finished()
-    found.stays = with_rows(found.stays, rows(points.get("rows", ())))
+    told = rows(points.get("rows", ()))
+    found.stays = with_rows([part for stay in found.stays for part in parted(stay, told)], told)
     return found
 
 
@@ -76,6 +79,20 @@ def rows(points: Iterable[Point]) -> dict[int, int | None]:
         known = found.get(joined)
         found[joined] = left if known is None else max(known, left or known)
     return found
+
+
+def parted(stay: Stay, told: Mapping[int, int | None]) -> list[Stay]:
+    """The stay without the absences between the rows of a report that begin in it: nobody heard of those."""
+    parts: list[Stay] = []
+    until: float = -1
+    for joined, left in sorted(told.items()):
+        if joined < stay.joined - SAME_JOIN_MS or (stay.left is not None and joined >= stay.left):
+            continue
+        if stay.joined <= until < joined:
+            parts.append(replace(stay, left=int(until)))
+            stay = replace(stay, joined=joined)
+        until = max(until, inf if left is None else left)
+    return [*parts, stay]
 
 
 def with_rows(stays: Sequence[Stay], told: Mapping[int, int | None]) -> list[Stay]:

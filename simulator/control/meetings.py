@@ -40,6 +40,7 @@ class _Meetings:
         for order in (self.recover, self.purge, self.start, self.end, self.restart, self.record, self.join):
             routes.post(f"/{{number}}/{order.__name__}")(order)
         routes.post("/{number}/play", status_code=202)(self.play)
+        routes.post("/{number}/happened")(self.happened)
         routes.get("/{number}/play")(self.played)
         for move in (self.leave, self.lobby, self.admit, self.give_up, self.breakout):
             routes.post(f"/{{number}}/people/{{user_id}}/{move.__name__}")(move)
@@ -149,6 +150,11 @@ class _Meetings:
         """A scenario begins."""
         play = self._service.player.play(self._room(number), order.scenario())
         return {"zoom_id": str(number), "moments": len(play.moments)}
+
+    async def happened(self, number: int, order: ScenarioOrder) -> Json:
+        """A scenario that is over by now: all of it at once, under the times that it would have had."""
+        steps = self._service.player.happened(self._room(number), order.scenario())
+        return {"zoom_id": str(number), "steps": steps}
 
     async def played(self, number: int, wait: Annotated[float, Query(ge=0, le=_MOST_WAIT_SECONDS)] = 0.0) -> Json:
         """How far the scenario is; waits up to `wait` seconds for its end."""
