@@ -22,6 +22,8 @@ from zoom.client.decisions import Decision
 from zoom.client.endpoints import GET, INSTANCES
 from zoom.times import epoch_ms, moment
 
+EVERY_DATE = {"show_previous_occurrences": "true"}
+"""A date of a series that is missing in the answer to this is gone, and not only past."""
 MOST_RUNS = 20
 """Runs that one visit compares; the rest comes with the next one."""
 
@@ -90,13 +92,16 @@ class Visits:
 
     async def _room(self, facts: RoomFacts, visited: Visited, *, permit: Permit) -> str | None:
         """Look at the room itself; gives the uuid of the run that goes on."""
-        reply = await self._call(Call(endpoint=GET, account_id=facts.account_id, meeting=facts.zoom_id), permit)
+        call = Call(endpoint=GET, account_id=facts.account_id, meeting=facts.zoom_id, query=EVERY_DATE)
+        reply = await self._call(call, permit)
         if reply.ruling.decision is Decision.REFUSE or reply.answer is None:
             visited.outcome = reply.ruling.reason
             return None
         uuid = reply.document.get("uuid")
         name = uuid if isinstance(uuid, str) and uuid else None
-        event = self._witness.saw("meeting", reply, account_id=facts.account_id, zoom_id=facts.zoom_id, uuid=name)
+        event = self._witness.saw(
+            "meeting", reply, account_id=facts.account_id, zoom_id=facts.zoom_id, uuid=name, every_occurrence=True
+        )
         visited.observations += await self._witness.tell([event])
         if reply.ruling.decision is Decision.GONE:
             visited.missing_at, visited.outcome = reply.answer.sent_at, "missing"

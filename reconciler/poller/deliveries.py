@@ -77,6 +77,7 @@ class Deliveries:
         self._client = client
         self._sender = sender
         self._redelivery = Redelivery(settings, clock=clock, metrics=metrics)
+        self._refused_for = timedelta(seconds=settings.poller.refused_seconds)
         self._clock = clock
         self._log = structlog.get_logger("roomkeeper.poller")
 
@@ -89,7 +90,7 @@ class Deliveries:
             Unavailable: the database or the broker is away.
         """
         tally, place = _Tally(), await self._place(account_id)
-        while tally.calls < CALLS:
+        while tally.calls < CALLS and not await self._is_refused(account_id):
             now = self._clock.now()
             stretch = place.stretch(now)
             most = MOST_PAGES if place.is_narrowest else PAGES
@@ -110,7 +111,7 @@ class Deliveries:
             reply = await self._client.call(call, permit=permit)
             tally.calls += 1
             if reply.ruling.decision is not Decision.DONE:
-                self._log.warning("poller.logs_unread", account=account_id, reason=reply.ruling.reason)
+                await self._stopped(account_id, reply)
                 return _End.STOPPED
             tally.taken += await self._take(account_id, self._deliveries(reply))
             token = reply.document.get("next_page_token")
@@ -121,6 +122,24 @@ class Deliveries:
             return _End.TOO_LONG
         self._log.error("poller.logs_skipped", account=account_id, since=stretch.since, until=stretch.until)
         return _End.READ
+
+    async def _stopped(self, account_id: str, reply: Reply) -> None:
+        """What an app may not read is not asked for again for a day."""
+        reason, now = reply.ruling.reason, self._clock.now()
+        self._log.warning("poller.logs_unread", account=account_id, reason=reason)
+        if reply.ruling.decision is Decision.REFUSE or reason == "missing_scope":
+            await self._statements.run(
+                "note_refusal",
+                account_id=account_id,
+                endpoint=WEBHOOK_LOGS.name,
+                reason=reason,
+                now=now,
+                until_at=now + self._refused_for,
+            )
+
+    async def _is_refused(self, account_id: str) -> bool:
+        rows = await self._statements.many("find_refusals", accounts=[account_id], now=self._clock.now())
+        return any(row["endpoint"] == WEBHOOK_LOGS.name for row in rows)
 
     def _deliveries(self, reply: Reply) -> Sequence[Delivery]:
         """Each delivery of a page once; its attempts have one id."""

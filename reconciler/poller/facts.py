@@ -34,6 +34,8 @@ class RunFacts:
     end_polled: bool
     open_connections: bool
     """Whether anybody's stay has no end."""
+    open_breakouts: bool = False
+    """Whether that of somebody in a breakout room has none."""
     outcome: str | None = None
     """Of the newest comparison with Zoom's past data; None when there was none."""
     times: int = 0
@@ -87,8 +89,9 @@ class RoomFacts:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left to ask about the room itself."""
-        return self.existence in GONE
+        """Whether nothing is left to ask about the room itself: it is gone, and no list shows it again."""
+        is_listed = self.visit.suspicion == "changed" and self.existence != "permanently_deleted"
+        return self.existence in GONE and not is_listed
 
     def span_before(self, at: datetime) -> Span | None:
         """The newest date that began by then."""

@@ -154,7 +154,8 @@ class HostLists:
 
 
 def _differs(item: Mapping[str, Any], row: Mapping[str, Any], name: str) -> bool:
-    return row["listed"] != name and bool(listed_otherwise(item, row["shown"]))
+    """Whether it is otherwise than it is known, or known as gone: lists are slow, so only a GET can say what is so."""
+    return row["gone"] or (row["listed"] != name and bool(listed_otherwise(item, row["shown"])))
 
 
 def _host_ids(listing: Listing) -> list[str]:

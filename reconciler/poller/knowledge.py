@@ -15,11 +15,13 @@ from reconciler.poller.rules import DAY, RULES, Ask, Rule
 from reconciler.poller.silences import Silences
 from reconciler.statements import Statements
 from runtime.settings import PollerSettings
+from zoom.client.endpoints import PARTICIPANTS, PAST
 from zoom.times import epoch_ms, moment
 
 MOST_RUNS = 50
 """Runs of one room that are looked at."""
 NO_SILENCE = Silences()
+_PAST_ENDPOINTS = frozenset({PAST.name, PARTICIPANTS.name})
 
 
 class Knowledge:
@@ -75,7 +77,7 @@ class Knowledge:
     async def refused(self, accounts: Iterable[str], now: datetime) -> Mapping[str, Mapping[str, Any]]:
         """Accounts that are refused past data, by what is remembered."""
         rows = await self._statements.many("find_refusals", accounts=list(accounts), now=now)
-        return {row["account_id"]: row for row in rows}
+        return {row["account_id"]: row for row in rows if row["endpoint"] in _PAST_ENDPOINTS}
 
     async def paused(self, accounts: Iterable[str], now: datetime) -> Mapping[str, Mapping[str, Any]]:
         """Accounts that are not called now."""
@@ -114,6 +116,7 @@ def _run(row: Mapping[str, Any]) -> RunFacts:
         end_told=row["status"] == "ended" and not row["end_inferred"],
         end_polled=row["end_polled"],
         open_connections=row["open_connections"],
+        open_breakouts=row["open_breakouts"],
         outcome=row["outcome"],
         times=row["times"],
         next_at=row["next_at"],

@@ -36,8 +36,12 @@ class Witness:
         zoom_id: str,
         uuid: str | None = None,
         answer: Mapping[str, Any] | None = None,
+        every_occurrence: bool = False,
     ) -> ZoomEvent:
-        """The observation of a whole answer, or of `answer`, which is one row of it; as of when it was asked for."""
+        """The observation of a whole answer, or of `answer`, which is one row of it; as of when it was asked for.
+
+        `every_occurrence` says that the call asked for past dates too.
+        """
         if reply.answer is None:
             raise AssertionError("nothing was observed")
         asked = Asked(
@@ -46,6 +50,7 @@ class Witness:
             status=reply.answer.status,
             date=reply.answer.date,
             code=None if reply.answer.code == NO_CODE else reply.answer.code,
+            lists_every_occurrence=every_occurrence,
         )
         return observation(
             kind,

@@ -197,11 +197,11 @@ async def test_many_are_taken_in_bounded_passes_each_once(logs: Logs, monkeypatc
 
 
 async def test_nothing_is_lost_where_zoom_or_the_broker_fails(logs: Logs) -> None:
-    """A refusal, a broker that is away and a lost lead each end the pass; the next goes on from the same place."""
+    """An outage of Zoom, a broker that is away and a lost lead each end the pass; the next goes on from the same place."""
     for number in range(150):
         logs.failed(started(number), number=number)
-    order(logs.zoom, Kind.ERROR, "webhook_logs", status=400, code=4711, message="does not contain scopes")
-    refused = await logs.fetch()
+    order(logs.zoom, Kind.ERROR, "webhook_logs", status=500, count=4)
+    failed = await logs.fetch()
     logs.sent.down = True
     with pytest.raises(Unavailable):
         await logs.fetch()
@@ -219,4 +219,14 @@ async def test_nothing_is_lost_where_zoom_or_the_broker_fails(logs: Logs) -> Non
             await deliveries.fetch(OURS, permit=permit)
     rest = await logs.fetch()
     ids = [each.request_id for each in logs.events()]
-    assert (refused, rest, len(ids), len(set(ids))) == (0, 50, 150, 150)
+    assert (failed, rest, len(ids), len(set(ids))) == (0, 50, 150, 150)
+
+
+async def test_app_that_may_not_read_its_logs_is_not_asked_again_for_a_day(logs: Logs) -> None:
+    """Without the scope every pass would be refused, and alert; when the app has it, what is a day old is taken."""
+    logs.failed(started(1))
+    order(logs.zoom, Kind.ERROR, "webhook_logs", status=400, code=4711, message="does not contain scopes")
+    refused = [await logs.fetch() for _ in range(3)]
+    asked = calls(logs.zoom, "webhook_logs")
+    logs.clock.advance(hours=24, minutes=1)
+    assert (refused, asked, await logs.fetch()) == ([0, 0, 0], {400: 1}, 1)

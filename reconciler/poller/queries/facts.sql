@@ -33,7 +33,12 @@ SELECT
         SELECT FROM connections AS c
         WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = run.uuid
           AND jsonb_path_exists(c.stays, '$[*] ? (@[1] == null)')
-    ) AS open_connections
+    ) AS open_connections,
+    EXISTS (
+        SELECT FROM connections AS c
+        WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = run.uuid
+          AND jsonb_path_exists(c.stays, '$[*] ? (@[1] == null && @[2] != "")')
+    ) AS open_breakouts
 FROM unnest(%(zoom_ids)s::text[]) AS wanted (zoom_id)
 CROSS JOIN LATERAL (
     SELECT i.uuid, i.status, i.started_at, coalesce(i.ended_at, CASE i.status WHEN 'ended' THEN i.started_at END) AS ended_at,

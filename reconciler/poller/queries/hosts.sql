@@ -39,7 +39,8 @@ WHERE account_id = %(account_id)s AND host = %(host_id)s AND host <> %(host)s;
 
 -- name: find_listed
 -- What is known of rooms that a list shows.
-SELECT r.zoom_id, r.shown, v.listed
+SELECT r.zoom_id, r.shown, v.listed,
+    NOT r.permanently_deleted AND NOT is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at) AS gone
 FROM room_states AS r
 LEFT JOIN poll_rooms AS v ON v.account_id = r.account_id AND v.zoom_id = r.zoom_id
 WHERE r.account_id = %(account_id)s AND r.zoom_id = ANY(%(zoom_ids)s::text[]) AND r.revision >= 0;
