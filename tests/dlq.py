@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from confluent_kafka import Consumer, Message, TopicPartition
 from typer.testing import CliRunner
 
+from projectors.projection import Consumed
 from roomkeeper.cli import compose
 from runtime.environment import environment_of
+from runtime.kafka.config import consumer_config
 from runtime.kafka.producer import Outgoing
 from runtime.postgres import connect
 from runtime.settings import Settings
 from runtime.topics import DEAD_LETTERS
 from schemas.dead_letters import Origin, dead_letter_headers
 from schemas.errors import BadMessage, RoomkeeperError
+from tests.projecting import PARTITIONS, Tally, produce
+from tests.waiting import wait_for
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
@@ -29,6 +34,23 @@ class Ended:
     code: int
     lines: Sequence[Mapping[str, Any]]
     text: str
+
+
+Dlq = Callable[..., Ended]
+
+
+class Faulty(Tally):
+    """A tally that cannot read some values yet; what is repaired can be read from then on."""
+
+    def __init__(self) -> None:
+        """Reads everything."""
+        self.bad: set[bytes] = set()
+
+    def decode(self, consumed: Consumed) -> int:
+        """The number, unless it is one of the bad ones."""
+        if consumed.value in self.bad:
+            raise BadMessage("not yet understood")
+        return super().decode(consumed)
 
 
 def run_dlq(settings: Settings, *words: str) -> Ended:
@@ -60,3 +82,38 @@ def rows_like(settings: Settings, **conditions: Any) -> int:
         row = connection.execute(f"SELECT count(*) AS n FROM dead_letters WHERE {words}", conditions).fetchone()
         assert row is not None
         return int(row["n"])
+
+
+def ledger_read(settings: Settings) -> int:
+    """How many records of `dead-letters` the ledger has read."""
+    with connect(settings.postgres, role="tests") as connection:
+        row = connection.execute(
+            "SELECT coalesce(sum(next_offset), 0) AS n FROM projector_offsets WHERE projection = 'dead_letters'"
+        ).fetchone()
+        assert row is not None
+        return int(row["n"])
+
+
+def fail(settings: Settings, faulty: Faulty, values: Sequence[int]) -> None:
+    """Make dead letters of these values, and wait until the ledger has them."""
+    faulty.bad |= {str(each).encode() for each in values}
+    before = rows_like(settings)
+    produce(settings, values)
+    wait_for(lambda: rows_like(settings) >= before + len(values), what="the dead letters")
+
+
+def messages(settings: Settings, topic: str, *, at_least: int) -> list[Message]:
+    """Everything on a topic."""
+    consumer = Consumer(dict(consumer_config(settings.kafka, client_id="tests", group="tests")))
+    found: list[Message] = []
+
+    def read() -> bool:
+        found.extend(consumer.consume(1_000, 0.5))
+        return len(found) >= at_least
+
+    try:
+        consumer.assign([TopicPartition(settings.kafka.topic_prefix + topic, each, 0) for each in range(PARTITIONS)])
+        wait_for(read, what="the messages")
+    finally:
+        consumer.close()
+    return found

@@ -53,6 +53,8 @@ def replay(
         now = at.clock.now()
         filters = choice.filters(now)
         options = Options(statuses=("open", "held") if held else ("open",), rate=rate, limit=limit)
+        if job is not None and not filters.named:
+            filters = Jobs(at.ledger).filters_of(job)
         name = job or f"replay-{now:%Y%m%dT%H%M%S.%f}"
         if dry_run:
             packing = Packing(at.settings, catalogue=load_topics(), job=name, clock=at.clock)

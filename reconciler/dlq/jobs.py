@@ -52,7 +52,13 @@ class Jobs:
         self._connection = ledger.connection
         self._queries = queries(PACKAGE)
 
-    def begin(self, name: str, filters: Filters | None) -> Job:
+    def filters_of(self, name: str) -> Filters:
+        """What the job of this name takes; everything when there is none yet."""
+        with translated("look at a replay"), self._connection.transaction():
+            row = self._connection.execute(self._queries["job"], {"job": name}).fetchone()
+        return Filters() if row is None else Filters.from_json(_text(row["filters"]))
+
+    def begin(self, name: str, filters: Filters) -> Job:
         """The job of this name: made now with these filters, or taken up again where it ended.
 
         Raises:
@@ -60,14 +66,14 @@ class Jobs:
         """
         parameters = {
             "job": name,
-            "filters": (filters or Filters()).json,
+            "filters": filters.json,
             "at": self._ledger.clock.now(),
             "actor": self._ledger.actor,
         }
         with translated("begin a replay"), self._connection.transaction():
             made = self._connection.execute(self._queries["create_job"], parameters).rowcount == 1
             job = self._find(name)
-            if not made and filters is not None and filters.named and filters.json != job.filters:
+            if not made and filters.named and filters.json != job.filters:
                 raise Misconfigured(f"--job {name}: exists with other filters ({job.filters}); resume it without any")
             if not made and job.status != "running":
                 self._connection.execute(self._queries["reopen_job"], parameters)
@@ -106,11 +112,14 @@ class Jobs:
         row = self._connection.execute(self._queries["job"], {"job": name}).fetchone()
         if row is None:
             raise Misconfigured(f"{name}: there is no such replay; see `roomkeeper dlq jobs`")
-        filters = orjson.dumps(row["filters"], option=orjson.OPT_SORT_KEYS).decode()
         return Job(
             job=row["job"],
-            filters=filters,
+            filters=_text(row["filters"]),
             bound=row["bound"],
             status=row["status"],
             created_by=row["created_by"],
         )
+
+
+def _text(filters: dict[str, Any]) -> str:
+    return orjson.dumps(filters, option=orjson.OPT_SORT_KEYS).decode()

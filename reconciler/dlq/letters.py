@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, Self
 from uuid import UUID
 
 import orjson
@@ -68,10 +68,13 @@ class Letter:
 
     def as_plain(self) -> dict[str, Any]:
         """For JSON: no bytes, times as text."""
-        plain = asdict(self)
+        plain: dict[str, Any] = {name: getattr(self, name) for name in _COLUMNS}
         key, edited = plain.pop("message_key"), plain.pop("edited_value")
         plain["key_hex"] = None if key is None or self.key_text is not None else key.hex()
         return plain | {"letter_id": str(self.letter_id), "edited": edited is not None}
+
+
+_COLUMNS = tuple(each.name for each in fields(Letter))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +106,13 @@ class Filters:
     def json(self) -> str:
         """For the database; equal filters give equal texts."""
         return orjson.dumps(self.named, option=orjson.OPT_SORT_KEYS).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The inverse of `json`."""
+        named = orjson.loads(text)
+        times = {name: datetime.fromisoformat(named[name]) for name in ("since", "until") if name in named}
+        return cls(**(named | times))
 
     def __str__(self) -> str:
         """For people."""

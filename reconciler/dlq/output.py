@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -33,6 +34,13 @@ def line(value: Any) -> None:
     typer.echo(orjson.dumps(value, default=str).decode())
 
 
+def _lines(values: Iterable[Any]) -> None:
+    """Many JSON lines, written in blocks."""
+    for each in values:
+        sys.stdout.write(orjson.dumps(each, default=str, option=orjson.OPT_APPEND_NEWLINE).decode())
+    sys.stdout.flush()
+
+
 def tell(words: str, **values: Any) -> None:
     """What a command did: in words on a terminal, as one JSON line in a pipe."""
     if plain(as_json=False):
@@ -44,8 +52,7 @@ def tell(words: str, **values: Any) -> None:
 def show_letters(letters: Iterable[Letter], *, as_json: bool) -> None:
     """Dead letters, streamed."""
     if plain(as_json=as_json):
-        for each in letters:
-            line(each.as_plain())
+        _lines(each.as_plain() for each in letters)
         return
     columns = ("id", "from", "key", "stage", "error", "failed at", "times", "status")
     _tables(columns, (_letter_cells(each) for each in letters))
@@ -54,9 +61,10 @@ def show_letters(letters: Iterable[Letter], *, as_json: bool) -> None:
 def show_rehearsal(letters: Iterable[Letter], refusal: Callable[[str], str | None]) -> None:
     """What would go where, streamed; `refusal` says why nothing may go back to a topic."""
     if plain(as_json=False):
-        for each in letters:
-            found = {"letter_id": each.letter_id, "topic": each.topic, "key": each.key_text}
-            line(found | {"refused": refusal(each.topic)})
+        _lines(
+            {"letter_id": each.letter_id, "topic": each.topic, "key": each.key_text, "refused": refusal(each.topic)}
+            for each in letters
+        )
         return
     rows = ((str(each.letter_id), each.topic, each.key_text or "", refusal(each.topic) or "") for each in letters)
     _tables(("id", "to", "key", "refused"), rows)

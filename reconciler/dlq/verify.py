@@ -1,4 +1,4 @@
-"""Whether what a replay sent has reached its read model, or came back.
+"""Whether what a replay was the last to send has reached its read model, or came back.
 
 A message has reached its read model when the one who reads its topic has passed it, and what follows from it is
 projected; it came back when the ledger knows a further attempt. Both are asked of the stored offsets, which move in the

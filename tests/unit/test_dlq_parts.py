@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from io import BytesIO
+from itertools import chain
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reconciler.dlq.choosing import Choice
 from reconciler.dlq.editing import difference, pretty, with_values
 from reconciler.dlq.letters import EVERY, WAITING, Filters
 from reconciler.dlq.options import moment, statuses
 from reconciler.dlq.reading import HEX_BYTES, hex_lines, read, write
+from reconciler.dlq.sending import Content, Packing
+from reconciler.dlq.transfer import BATCH_BYTES, BATCH_LINES, LINE_BYTES, bounded, parts
+from runtime.clock import SystemClock
+from runtime.kafka.config import MESSAGE_MAX_BYTES
+from runtime.settings import Settings
+from runtime.topics import ZOOM_EVENTS
+from runtime.topics import load as load_topics
 from schemas.catalogue import RECORDS
 from schemas.codec import encode
 from schemas.errors import BadMessage, Misconfigured
@@ -128,3 +139,38 @@ def test_equal_filters_have_one_text() -> None:
     """A job is found again by its filters, in whatever order they were given."""
     assert Filters(stage="a", key="b").json == Filters(key="b", stage="a").json == '{"key":"b","stage":"a"}'
     assert str(Filters()) == "all"
+    some = Filters(since=NOON, partition=3, key="91000000001")
+    assert Filters.from_json(some.json) == some
+
+
+def test_every_filter_is_an_option() -> None:
+    """Whatever the ledger can filter by can be asked for, and times and ids are looked at before anything else is."""
+    assert {each.name for each in fields(Choice)} == {each.name for each in fields(Filters)}
+    assert Choice(since="1h", key="91000000001").filters(NOON) == Filters(
+        since=NOON - timedelta(hours=1), key="91000000001"
+    )
+    with pytest.raises(Misconfigured, match="4711: not the id of a dead letter"):
+        Choice(letter_id="4711").filters(NOON)
+
+
+def test_many_are_taken_in_parts_that_fit_into_memory() -> None:
+    """A part ends by number or by bytes; what is too large for any goes alone."""
+    sizes = [BATCH_BYTES + 1, 5, BATCH_BYTES - 5, 1, *[0] * BATCH_LINES]
+    assert [len(part) for part in parts(sizes, size=int)] == [1, 2, BATCH_LINES, 1]
+    assert list(chain.from_iterable(parts(sizes, size=int))) == sizes
+
+
+def test_a_line_that_no_export_wrote_is_refused_by_its_number() -> None:
+    """A file without line ends is not read whole."""
+    assert list(bounded(BytesIO(b"one\ntwo"))) == [(1, b"one\n"), (2, b"two")]
+    with pytest.raises(BadMessage, match="line 2: more than"):
+        list(bounded(BytesIO(b"one\n" + bytes(LINE_BYTES + 1))))
+
+
+def test_a_message_too_large_for_its_topic_is_refused_alone() -> None:
+    """What the broker would not take is known before it is sent with others."""
+    packing = Packing(Settings(), catalogue=load_topics(), job="big", clock=SystemClock())
+    usual = Content(topic=ZOOM_EVENTS, partition=0, sealed=False, key=b"91000000001", value=b"", headers=())
+    assert packing.pack(replace(usual, value=bytes(MESSAGE_MAX_BYTES))).key == b"91000000001"
+    with pytest.raises(BadMessage, match="1000001 bytes"):
+        packing.pack(replace(usual, value=bytes(MESSAGE_MAX_BYTES + 1)))
