@@ -78,6 +78,23 @@ def test_a_chunked_body_within_the_limit_counts(strict: Receiver) -> None:
     assert len(strict.events()) == 1
 
 
+def test_deliveries_in_pieces_and_several_in_one_piece_are_answered_alike(strict: Receiver) -> None:
+    """One in two pieces, then two at once: each is answered in its turn, until one that is too large ends it."""
+    body = b'{"event":"meeting.started","payload":{"object":{"id":1,"uuid":"u"}}}'
+    whole = head(strict, body, length=b"%d" % len(body)) + body
+    answers = answer_to(strict.url, whole[:60], whole[60:], whole + whole, head(strict, b"", length=b"2049"))
+    statuses = [line.split()[1] for line in answers.splitlines() if line.startswith(b"HTTP/1.1 ")]
+    assert statuses == [b"204", b"204", b"204", b"413"]
+
+
+def test_a_sender_that_ends_the_connection_gets_its_answer_first(strict: Receiver) -> None:
+    """`connection: close` is answered in kind."""
+    body = b'{"event":"meeting.started","payload":{"object":{"id":1,"uuid":"u"}}}'
+    whole = head(strict, body, length=b"%d" % len(body)) + body
+    answer = answer_to(strict.url, whole.replace(b"host: x", b"host: x\r\nconnection: close"))
+    assert answer == b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n"
+
+
 def test_a_body_that_does_not_come_is_given_up(strict: Receiver) -> None:
     """The connection ends after the time-out, without an answer."""
     assert answer_to(strict.url, head(strict, b"{}", length=b"100"), b"{") == b""
