@@ -98,7 +98,8 @@ async def open_poller(settings: Settings, *, clock: Clock, metrics: Metrics) -> 
     """Everything that passes need."""
     apps, random = apps_of(settings), unseeded()
     async with (
-        AsyncDatabase(settings.postgres, role=ROLE) as database,
+        # A leader that is frozen in a transaction must not keep its successor from the rows that it has locked.
+        AsyncDatabase(settings.postgres, role=ROLE, idle_seconds=settings.poller.succession_seconds) as database,
         AsyncProducer(
             settings.kafka,
             client_id=ROLE,
@@ -111,6 +112,7 @@ async def open_poller(settings: Settings, *, clock: Clock, metrics: Metrics) -> 
             database=database,
             clock=clock,
             random=random,
+            metrics=metrics,
             gates=[Share(database, settings=settings, clock=clock)],
         ) as client,
     ):

@@ -36,6 +36,7 @@ ROLES: Mapping[str, Sequence[str]] = {
     "streams": ("streams", "run"),
     "projectors": ("projectors", "run"),
     "rooms": ("rooms", "run"),
+    "poller": ("poll", "run"),
     "ingress": ("ingress", "run"),
 }
 """The roles' commands, in the order of their start."""
