@@ -87,13 +87,16 @@ class Database:
 class AsyncDatabase:
     """A pool of connections for one event loop."""
 
-    def __init__(self, postgres: PostgresSettings, *, role: str) -> None:
-        """Nothing is opened before the context is entered."""
+    def __init__(self, postgres: PostgresSettings, *, role: str, idle_seconds: float = 0.0) -> None:
+        """Nothing is opened before the context is entered.
+
+        A transaction that is idle for `idle_seconds` is ended by the server, with its locks; 0 never ends one.
+        """
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
             conninfo(postgres),
             connection_class=AsyncConnection,
             check=AsyncConnectionPool.check_connection,
-            **_pool_arguments(postgres, role),
+            **_pool_arguments(postgres, role, idle_seconds=idle_seconds),
         )
 
     async def __aenter__(self) -> Self:
@@ -156,9 +159,11 @@ def _arguments(postgres: PostgresSettings, role: str) -> dict[str, Any]:
     }
 
 
-def _pool_arguments(postgres: PostgresSettings, role: str) -> dict[str, Any]:
+def _pool_arguments(postgres: PostgresSettings, role: str, *, idle_seconds: float = 0.0) -> dict[str, Any]:
+    arguments = _arguments(postgres, role)
+    arguments["options"] += f" -c idle_in_transaction_session_timeout={round(idle_seconds * 1000)}"
     return {
-        "kwargs": _arguments(postgres, role),
+        "kwargs": arguments,
         "min_size": 1,
         "max_size": postgres.pool_size,
         "timeout": WAIT_SECONDS,

@@ -25,6 +25,8 @@ TRIES = 12
 """About eight hours with the pauses above; then Zoom has nothing."""
 EMPTY_TRIES = 3
 """A list without rows, such as one person's meeting may have, is believed the third time."""
+NAMES = ("id", "registrant_id", "user_email")
+"""What names a person in a row of past participants."""
 PAGE_SIZE = 300
 MOST_PAGES = 100
 
@@ -52,6 +54,8 @@ class RunCompared:
     endpoint: str
     """Asked last."""
     observations: int = 0
+    nameless: bool = False
+    """Whether a row names nobody: the report may, by a customer key."""
 
 
 class PastRuns:
@@ -87,24 +91,29 @@ class PastRuns:
         return await self._attendance(facts, run, told=told, permit=permit)
 
     async def _attendance(self, facts: RoomFacts, run: RunFacts, *, told: int, permit: Permit) -> RunCompared:
-        """Of breakout rooms only the report tells, a heavy call: it is made where somebody's stay in one has no end."""
-        if run.open_breakouts:
-            try:
-                reported = await self._rows(REPORT, facts, run, told=told, permit=permit)
-            except Unanswered as reason:
-                if reason.why != "missing_scope":
-                    raise
-            else:
-                if reported.outcome in ("settled", "unprocessed"):
-                    return reported
-        return await self._rows(PARTICIPANTS, facts, run, told=told, permit=permit)
+        """Who attended. The report, a heavy call, is read where only it can say: open breakout rooms, and names."""
+        compared = None
+        if not run.open_breakouts:
+            compared = await self._rows(PARTICIPANTS, facts, run, told=told, permit=permit)
+            if not compared.nameless:
+                return compared
+            told = compared.observations
+        try:
+            reported = await self._rows(REPORT, facts, run, told=told, permit=permit)
+        except Unanswered as reason:
+            if reason.why != "missing_scope":
+                raise
+        else:
+            if reported.outcome in ("settled", "unprocessed"):
+                return reported
+        return compared or await self._rows(PARTICIPANTS, facts, run, told=told, permit=permit)
 
     async def _rows(
         self, endpoint: Endpoint, facts: RoomFacts, run: RunFacts, *, told: int, permit: Permit
     ) -> RunCompared:
         """Each page is told before the next is asked for."""
         kind: Kind = "report_participant" if endpoint is REPORT else "past_participant"
-        query, rows, unprocessed = {"page_size": str(PAGE_SIZE)}, 0, False
+        query, rows, unprocessed, nameless = {"page_size": str(PAGE_SIZE)}, 0, False, False
         for _ in range(MOST_PAGES):
             reply = await self._call(endpoint, facts, run, query, permit)
             refusal = _refused(reply)
@@ -113,6 +122,7 @@ class PastRuns:
             page = [row for row in reply.document["participants"] if isinstance(row, dict)]
             rows += len(page)
             unprocessed = unprocessed or any(not row.get("leave_time") for row in page)
+            nameless = nameless or not all(any(row.get(name) for name in NAMES) for row in page)
             told += await self._witness.tell(
                 self._witness.saw(
                     kind, reply, account_id=facts.account_id, zoom_id=facts.zoom_id, uuid=run.uuid, answer=row
@@ -125,7 +135,7 @@ class PastRuns:
             query = query | {"next_page_token": str(token)}
         unprocessed = unprocessed or (rows == 0 and run.times + 1 < EMPTY_TRIES)
         outcome: Outcome = "unprocessed" if unprocessed else "settled"
-        return RunCompared(uuid=run.uuid, outcome=outcome, endpoint=endpoint.name, observations=told)
+        return RunCompared(uuid=run.uuid, outcome=outcome, endpoint=endpoint.name, observations=told, nameless=nameless)
 
     async def _call(
         self, endpoint: Endpoint, facts: RoomFacts, run: RunFacts, query: Mapping[str, Any], permit: Permit

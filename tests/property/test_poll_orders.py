@@ -152,16 +152,16 @@ def view(rooms: Rooms, zoom_id: str) -> RoomView:
 
 def details(rooms: Rooms, made: History) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each room: whether it is there, what can change of it, and its dates, as they are known and as they are."""
-    found = []
+    found: list[tuple[dict[str, Any], dict[str, Any]]] = []
     for truth in made.rooms:
         known = view(rooms, truth.zoom_id)
         if not truth.exists:
             is_gone = known.existence in ("deleted", "permanently_deleted", "gone_unconfirmed")
             found.append(({"is_gone": is_gone}, {"is_gone": True}))
             continue
-        shown = {name: known.details.get(name) for name in ("topic", "duration")}
+        shown: dict[str, Any] = {name: known.details.get(name) for name in ("topic", "duration")}
         shown |= {name: known.details.get("settings", {}).get(name) for name in ("waiting_room", "mute_upon_entry")}
-        real = {"topic": truth.topic, "duration": truth.duration_minutes}
+        real: dict[str, Any] = {"topic": truth.topic, "duration": truth.duration_minutes}
         real |= {name: truth.settings.get(name) for name in ("waiting_room", "mute_upon_entry")}
         dates = sorted(each.occurrence_id for each in truth.occurrences if each.status == "available")
         found.append(
