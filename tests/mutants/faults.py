@@ -286,8 +286,8 @@ FAULTS = (
     Fault(
         name="secrets hide in nested objects",
         file="zoom/webhooks/redaction.py",
-        right="            cleaned[name] = _clean(value, depth)",
-        wrong="            cleaned[name] = value",
+        right="            cleaned = _clean(value, depth)",
+        wrong="            cleaned = value",
     ),
 )
 """Each on its own must fail a test; `docs/testing.md` lists them."""
