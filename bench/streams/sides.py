@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.broker import CACHE_DIR
 from bench.peers.arguments import PREFIX
+from bench.peers.environments import peer_python
 from bench.peers.kafka_streams import Guarantee, kafka_streams_command
-from bench.peers.quix_environment import quix_python
 from bench.streams.codec import encode_status
 from bench.streams.courses import Prepare, beginning_course, rooms_course, status_course
 from bench.streams.status import TABLE
@@ -115,7 +115,7 @@ SIDES: Sequence[Side] = (
         name="quix",
         title="Quix Streams 3.28",
         guarantee="at least once (its default): outputs may come twice",
-        command=_python("bench.peers.quix.app", python=lambda: quix_python(CACHE_DIR)),
+        command=_python("bench.peers.quix.app", python=lambda: peer_python("quix", CACHE_DIR)),
         read_state=_quix,
     ),
     Side(

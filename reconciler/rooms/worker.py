@@ -201,6 +201,20 @@ class RoomWorker:
         except LeaseLost:
             lost = Kept(due_at=self._clock.now(), code="lease_lost", message="", outcome="unknown")
             return [lost for _ in jobs]
+        except Unavailable as error:
+            self._log.warning("rooms.waiting", provider_key=jobs[0].request.provider_key, error=str(error))
+            return [self._interrupted(job, error) for job in jobs]
+
+    def _interrupted(self, job: Job, error: Unavailable) -> Kept:
+        """The database went away in the middle: whether something had been sent, the row or its next claim knows."""
+        return Kept(
+            due_at=self._clock.now(),
+            code="unavailable",
+            message=str(error),
+            counted=False,
+            looks=job.request.looks,
+            unknown_at=self._clock.now() if job.lease.acted else None,
+        )
 
     async def _finish(self, job: Job, result: Result) -> None:
         """Report and settle, or keep; again and again while the broker or the database is away."""

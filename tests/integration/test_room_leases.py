@@ -12,13 +12,16 @@ import pytest
 
 from reconciler.rooms.results import Concluded
 from reconciler.rooms.worker import RoomWorker
+from runtime.kafka.producer import Delivery, Outgoing
 from runtime.settings import RoomSettings, Settings
+from schemas.errors import Unavailable
 from schemas.ids import AccountId
 from tests.command_plane import QUICK, START, Plane, Stall, command_plane
 from tests.meeting_commands import Caller
 from tests.simulated_zoom import ACCOUNT
 from tests.waiting import eventually
 from tests.zoom_calls import calls
+from zoom.client.client import Call, Reply
 
 
 @pytest.fixture
@@ -175,6 +178,62 @@ async def test_settlement_under_an_old_epoch_touches_nothing(plane: Plane) -> No
     rows = plane.rows("SELECT epoch, leased_by, settled_at, attempts FROM room_requests")
     assert new.request.epoch > old.request.epoch
     assert (settled, started, rows) == (False, False, [(new.request.epoch, "b", None, 0)])
+
+
+async def test_outcome_answered_before_it_is_settled_is_no_late_call(plane: Plane) -> None:
+    """The stream may be quicker than the worker: a settle that finds its row gone reports nothing more."""
+    plane.create()
+    async with plane.worker() as worker:
+        (claimed,) = await worker._claim(1)
+        deliver = plane.sent.deliver
+
+        async def answered_at_once(record: Outgoing) -> Delivery:
+            delivery = await deliver(record)
+            plane.deliver()
+            return delivery
+
+        setattr(plane.sent, "deliver", answered_at_once)  # noqa: B010 - the stream does not wait for the worker
+        await worker._work(claimed)
+    assert ([report.kind for report in plane.sent.outcomes()], plane.requests()) == (["outcome"], [])
+
+
+async def test_accounts_take_turns(plane: Plane) -> None:
+    """A claim takes the oldest of each account by turns: a thousand requests of one do not hold another's one up."""
+    for number in range(30):
+        plane.put(Caller(key=f"many-{number}", account=AccountId(ACCOUNT.account_id)).create(start_time=START))
+    plane.put(Caller(key="single", account=AccountId("another")).create(start_time=START))
+    async with plane.worker(accounts=(ACCOUNT.account_id, "another")) as worker:
+        claimed = await worker._claim(3)
+    assert sorted({each.request.account_id for each in claimed}) == sorted([ACCOUNT.account_id, "another"])
+
+
+@pytest.mark.parametrize("acted", [False, True], ids=["before the call", "after it"])
+async def test_database_that_goes_away_in_mid_work_ends_no_worker(plane: Plane, acted: bool) -> None:
+    """The row waits, its room is looked for where a call may have been made, and there is one room in the end."""
+    plane.create()
+    async with plane.worker(gates=(_Outage(after=acted),)) as worker:
+        await worker.run_once()
+        kept = plane.rows("SELECT error_code, attempts, leased_by, unknown_at IS NOT NULL FROM room_requests")
+    async with plane.worker("b") as heir:
+        await heir.drain()
+        plane.deliver()
+    assert kept == [("unavailable", int(acted), None, acted)]
+    assert (len(plane.rooms(exist=False)), plane.requests(), plane.meeting.room_status) == (1, [], "ready")
+
+
+class _Outage:
+    """A gate whose database is away, before a call or after it."""
+
+    def __init__(self, *, after: bool) -> None:
+        self._after = after
+
+    async def enter(self, _call: Call) -> Reply | None:
+        if not self._after:
+            raise Unavailable("the database is away")
+        return None
+
+    async def leave(self, _call: Call, _reply: Reply) -> None:
+        raise Unavailable("the database is away")
 
 
 async def test_row_that_was_taken_away_is_not_called_for(plane: Plane) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from schemas.errors import Unavailable
 from schemas.ids import ProviderKey
 from simulator.faults import Kind
 from tests.meeting_commands import details
@@ -237,6 +238,19 @@ async def test_nothing_is_sent_without_a_permit(zoom: SimulatedZoom, clock: Manu
         with pytest.raises(PermissionError):
             await client.call(create(), permit=never)
     assert calls(zoom, "create") == {}
+
+
+async def test_permit_that_nobody_can_give_is_no_missing_token(zoom: SimulatedZoom, clock: ManualClock) -> None:
+    """A database that is away while the lease is read is the caller's matter, and pauses no creates."""
+    async with zoom_client(zoom, clock) as client:
+        with pytest.raises(Unavailable):
+            await client.call(create(), permit=away)
+    assert calls(zoom, "create") == {}
+
+
+async def away() -> None:
+    """A permit for which the database is asked in vain."""
+    raise Unavailable("the database is away")
 
 
 async def test_list_is_whole_or_not_at_all(zoom: SimulatedZoom, clock: ManualClock) -> None:

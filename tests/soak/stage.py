@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -82,7 +82,8 @@ class Stage:
     def send(self, command: AnyCommand) -> None:
         """A command, as ingress or the outbox relay would send it; acknowledged when the context ends."""
         topic = physical(MEETING_COMMANDS, prefix=self.settings.kafka.topic_prefix)
-        self._producer.send(Outgoing(topic=topic, key=command.meeting_id.encode(), value=encode(command)))
+        asked_now = replace(command, issued_at=self.clock.now())  # work is due from when it was asked for
+        self._producer.send(Outgoing(topic=topic, key=command.meeting_id.encode(), value=encode(asked_now)))
 
     def start(self, role: str) -> None:
         """Run a role of which there is one process."""

@@ -169,16 +169,15 @@ class ZoomClient:
 
     async def _authorized(self, call: Call, permit: Permit) -> Reply:
         app = self._apps[call.account_id]
-        try:
-            token = await self._tokens.current(app)
-            reply = await self._once(call, app, token, permit)
-            if reply.ruling.decision is not Decision.REFRESH:
-                return reply
-            token = await self._tokens.renewed(app, dead=token)
-        except Unavailable:
-            return Reply(ruling=NO_TOKEN)
-        except Misconfigured:
-            return Reply(ruling=BAD_CREDENTIALS)
+        token = await _token(self._tokens.current(app))
+        if isinstance(token, Ruling):
+            return Reply(ruling=token)
+        reply = await self._once(call, app, token, permit)
+        if reply.ruling.decision is not Decision.REFRESH:
+            return reply
+        token = await _token(self._tokens.renewed(app, dead=token))
+        if isinstance(token, Ruling):
+            return Reply(ruling=token)
         reply = await self._once(call, app, token, permit)
         if reply.ruling.decision is Decision.REFRESH:
             # A token that is new and dead: no third one would help.
@@ -238,6 +237,16 @@ _MUST_HOLD: Mapping[str, tuple[str, ...]] = {
     "report": ("participants",),
     "webhook_logs": ("webhook_logs",),
 }
+
+
+async def _token(asked: Awaitable[Token]) -> Token | Ruling:
+    """The token, or what it means that there is none."""
+    try:
+        return await asked
+    except Unavailable:
+        return NO_TOKEN
+    except Misconfigured:
+        return BAD_CREDENTIALS
 
 
 def _holds(endpoint: Endpoint, answer: Answer) -> bool:

@@ -1,0 +1,1 @@
+"""Job queues in PostgreSQL: procrastinate and pgqueuer, each as its manual recommends, with jobs that end at once."""
