@@ -22,7 +22,7 @@ from reconciler.dlq.fetching import Fetcher
 from reconciler.dlq.jobs import Jobs
 from reconciler.dlq.letters import Filters, Letter
 from reconciler.dlq.options import NOT_AS_WISHED, NOT_CONFIRMED, Actor, Desk, Held, Yes, confirm, desk
-from reconciler.dlq.output import line, plain, show_rehearsal, tell
+from reconciler.dlq.output import letters_in_words, line, plain, show_rehearsal, tell
 from reconciler.dlq.reading import Reading, read, write
 from reconciler.dlq.replay import Options, Replay
 from reconciler.dlq.sending import Packing, Sender
@@ -91,7 +91,7 @@ def discard(
         above = at.settings.dead_letters.confirm_above
         confirm(at.ledger.count(filters), above=above, yes=yes, doing="discard")
         count = at.ledger.discard(filters, reason=reason)
-        tell(f"{count} dead letters discarded", discarded=count)
+        tell(f"{letters_in_words(count)} discarded", discarded=count)
 
 
 def edit(
@@ -133,7 +133,7 @@ def import_letters(file: Path, *, actor: Actor = None, yes: Yes = False) -> None
         topic = physical(DEAD_LETTERS, prefix=at.settings.kafka.topic_prefix)
         count = imported(lines, sender, topic=topic)
         at.ledger.note("dlq.import", target=f"{count} dead letters from {file.name}")
-        tell(f"{count} dead letters imported", imported=count)
+        tell(f"{letters_in_words(count)} imported", imported=count)
 
 
 def _replay(at: Desk, name: str, filters: Filters, options: Options, *, total: int) -> Summary:

@@ -73,8 +73,12 @@ def _stats(
             for group in at.ledger.stats():
                 line(asdict(group))
             return
-        with Live(stats_table(at.ledger.stats(), now=at.clock.now()), auto_refresh=False) as live:
-            while watch and not Event().wait(WATCH_SECONDS):
+        table = stats_table(at.ledger.stats(), now=at.clock.now())
+        if not watch:
+            Console().print(table)
+            return
+        with Live(table, auto_refresh=False) as live:
+            while not Event().wait(WATCH_SECONDS):
                 live.update(stats_table(at.ledger.stats(), now=at.clock.now()), refresh=True)
 
 

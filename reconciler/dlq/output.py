@@ -13,7 +13,7 @@ import orjson
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from reconciler.dlq.jobs import JobProgress
 from reconciler.dlq.ledger import Group
@@ -21,6 +21,8 @@ from reconciler.dlq.letters import Letter
 from reconciler.dlq.verify import Verdict
 
 _TABLE_ROWS = 500
+_ID_CHARS = 36
+"""An id is what the other commands are told: it is shown whole, however narrow the terminal."""
 _STYLES = {"open": "yellow", "held": "red", "replayed": "green", "discarded": "dim", "expired": "dim"}
 
 
@@ -54,7 +56,7 @@ def show_letters(letters: Iterable[Letter], *, as_json: bool) -> None:
     if plain(as_json=as_json):
         _lines(each.as_plain() for each in letters)
         return
-    columns = ("id", "from", "key", "stage", "error", "failed at", "times", "status")
+    columns = ("id", "from, key", "stage, error", "failed at", "times", "status")
     _tables(columns, (_letter_cells(each) for each in letters))
 
 
@@ -71,17 +73,18 @@ def show_rehearsal(letters: Iterable[Letter], refusal: Callable[[str], str | Non
 
 
 def _letter_cells(letter: Letter) -> Sequence[str]:
-    error = escape(f"{letter.error_class}: {letter.error_message[:60]}")
+    where = escape(f"{letter.origin}\n{letter.key_text or ''}")
+    why = escape(f"{letter.stage}\n{letter.error_class}: {letter.error_message[:60]}")
     status = f"[{_STYLES[letter.status]}]{letter.status}"
-    names = (str(letter.letter_id), letter.origin, escape(letter.key_text or ""), letter.stage, error)
-    return (*names, when(letter.failed_at), str(letter.attempt), status)
+    return str(letter.letter_id), where, why, when(letter.failed_at), str(letter.attempt), status
 
 
 def _tables(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table for every so many rows: one for all of them would hold all of them."""
     console, rest, first = Console(), iter(rows), True
     while (part := list(islice(rest, _TABLE_ROWS))) or first:
-        table = Table(*columns)
+        others = (Column(name, overflow="fold") for name in columns[1:])
+        table = Table(Column(columns[0], no_wrap=True, min_width=_ID_CHARS), *others)
         for cells in part:
             table.add_row(*cells)
         console.print(table)
@@ -127,6 +130,11 @@ def show_verdicts(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
         counts = [f"{count:,}" for count in (target.sent, each.reached, target.returned, each.pending)]
         table.add_row(f"{target.topic}/{target.partition}", *counts, *yes_no)
     Console().print(table)
+
+
+def letters_in_words(count: int) -> str:
+    """So many dead letters."""
+    return f"{count:,} dead letter{'' if count == 1 else 's'}"
 
 
 def when(at: datetime) -> str:

@@ -6,15 +6,19 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from itertools import chain
+from typing import Any
+from uuid import UUID
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.dlq.choosing import Choice
 from reconciler.dlq.editing import difference, pretty, with_values
-from reconciler.dlq.letters import EVERY, WAITING, Filters
+from reconciler.dlq.letters import EVERY, WAITING, Filters, Letter
 from reconciler.dlq.options import moment, statuses
+from reconciler.dlq.output import show_letters
 from reconciler.dlq.reading import HEX_BYTES, hex_lines, read, write
 from reconciler.dlq.sending import Content, Packing
 from reconciler.dlq.transfer import BATCH_BYTES, BATCH_LINES, LINE_BYTES, bounded, parts
@@ -174,3 +178,25 @@ def test_a_message_too_large_for_its_topic_is_refused_alone() -> None:
     assert packing.pack(replace(usual, value=bytes(MESSAGE_MAX_BYTES))).key == b"91000000001"
     with pytest.raises(BadMessage, match="1000001 bytes"):
         packing.pack(replace(usual, value=bytes(MESSAGE_MAX_BYTES + 1)))
+
+
+def test_a_long_list_on_a_terminal_is_shown_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Table after table, each with whole ids; in a pipe a line of JSON each."""
+    letters = [_letter(number) for number in range(1_001)]
+    show_letters(letters, as_json=False)
+    piped = capsys.readouterr().out
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    show_letters(letters, as_json=False)
+    shown = capsys.readouterr().out
+    assert [orjson.loads(line)["letter_id"] for line in piped.splitlines()] == [str(each.letter_id) for each in letters]
+    assert all(str(each.letter_id) in shown for each in letters)
+    assert shown.count("┏") == 3
+
+
+def _letter(number: int) -> Letter:
+    values: dict[str, Any] = dict.fromkeys(each.name for each in fields(Letter))
+    place = {"letter_id": UUID(int=number), "topic": ZOOM_EVENTS, "partition": 0, "at_offset": number}
+    why = {"stage": "streams.rooms", "error_class": "BadMessage", "error_message": "missing", "failed_at": NOON}
+    return Letter(**(values | place | why | {"attempt": 1, "status": "open"}))
