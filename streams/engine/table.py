@@ -33,7 +33,7 @@ class Store(RocksDBStore):
             Broken: it cannot be written.
         """
         if partition not in self.partitions:
-            self.partitions[partition] = PartitionStore(self.partition_path(partition))
+            self.partitions[partition] = PartitionStore(self._path(partition))
         return self.partitions[partition]
 
     def close_except(self, kept: set[int]) -> None:
@@ -41,8 +41,7 @@ class Store(RocksDBStore):
         for partition in set(self.partitions) - kept:
             self.partitions.pop(partition).close()
 
-    def partition_path(self, partition: int) -> Path:
-        """Where the database of a partition lies."""
+    def _path(self, partition: int) -> Path:
         return partition_path(Path(self.app.conf.datadir), table=self.table_name, partition=partition)
 
     def persisted_offset(self, tp: TP) -> int | None:

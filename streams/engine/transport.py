@@ -124,10 +124,6 @@ class Consumer(driver.Consumer):
             await self.seek_wait(offsets)
         self._read_offset.update(dict.fromkeys(offsets))
 
-    async def seek_wait(self, partitions: Mapping[TP, int]) -> None:
-        """Seek, and wait until it is done."""
-        await self._thread.seek_wait(partitions)
-
     async def _pause_fetching(self, partitions: Iterable[TP]) -> None:
         """Runs in the consumer's thread. Faust's own pause would let aiokafka fetch all the same."""
         self._thread._ensure_consumer().pause(*(TopicPartition(tp.topic, tp.partition) for tp in partitions))

@@ -281,13 +281,14 @@ async def test_databases_are_opened_and_closed_by_the_take_over(it: Unstarted) -
     store = it.app.folds[0].table.store
     given = {TP(it.app.folds[0].changelog, 0)}
     await store.on_rebalance(given, set(), given)
-    opened = store.partition_path(0).exists()
-    store.open(0)
+    opened = store._path(0).exists()
+    store.open(0).write((), offset=41)
+    persisted = store.persisted_offset(TP(it.app.folds[0].changelog, 0))
     store.open(1)
     store.close_except({1})
     kept = set(store.partitions)
     await store.stop()
-    assert (opened, kept, store.partitions) == (False, {1}, {})
+    assert (opened, persisted, kept, store.partitions) == (False, 41, {1}, {})
 
 
 class Committed:
