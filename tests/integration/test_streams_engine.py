@@ -19,7 +19,10 @@ from tests.waiting import wait_for
 
 
 def test_every_event_once(settings: Settings, tmp_path: Path) -> None:
-    """Two sources with different partition counts: each event is in the state and has its output, once, also after restarts."""
+    """Two sources with different partition counts: each event is in the state and has its output, once, also after restarts.
+
+    The clock of the second worker has stepped back by an hour, that of the third forward.
+    """
     bench = counting_bench(settings, tmp_path, "a", "b", a=4, b=3)
     bench.feed(3_000)
     bench.feed(7, do={"do": "bad"})
@@ -35,14 +38,16 @@ def test_every_event_once(settings: Settings, tmp_path: Path) -> None:
     _check_partitions(bench)
     _check_disk(bench)
     bench.feed(100)
-    with bench.worker() as worker:
+    with bench.worker(shift_seconds=-3_600.0) as worker:
         worker.wait_until_ready()
         bench.wait_until_done(worker)
         assert worker.said("streams.restored")[0]["records"] == 0
-    bench.judge()
-    with bench.worker("empty") as worker:
+    bench.feed(100)
+    with bench.worker("empty", shift_seconds=3_600.0) as worker:
         worker.wait_until_ready()
+        bench.wait_until_done(worker)
         assert worker.said("streams.restored")[0]["records"] >= 400
+    bench.judge()
 
 
 def test_a_fold_with_a_fault_ends_the_process(settings: Settings, tmp_path: Path) -> None:

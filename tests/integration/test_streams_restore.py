@@ -15,8 +15,9 @@ from runtime.settings import Settings
 from schemas.errors import Broken
 from streams.engine.observer import Silent
 from streams.engine.restore import BulkRestore, Target
-from streams.engine.store import PartitionStore
+from streams.engine.store import PartitionStore, wipe
 from streams.fail_points import FailPoints
+from tests.waiting import wait_for
 
 TAILS = ("values", "tombstones", "aborted", "open", "empty")
 """What each partition of the changelog ends in, by its number."""
@@ -39,6 +40,23 @@ def test_every_tail_has_an_end(settings: Settings, tmp_path: Path) -> None:
         store.close()
 
 
+def test_a_compacted_changelog_has_an_end(settings: Settings, tmp_path: Path) -> None:
+    """Compaction leaves holes between the offsets and takes whole transactions out: the restore ends, with the newest values."""
+    topic = f"{settings.kafka.topic_prefix}compacted"
+    _create(settings, topic, partitions=1, **{"min.cleanable.dirty.ratio": "0", "segment.ms": "1"})
+    for number in range(12):
+        producer = _begin(settings, f"round-{number}")
+        for key in ("same", f"own-{number}"):
+            producer.produce(topic, b"%d" % number, key)
+        producer.commit_transaction(60)
+    wait_for(lambda: _restored_anew(settings, topic, tmp_path) < 20, what="the compaction")
+    store = PartitionStore(tmp_path / "t-0.db")
+    assert _restore(settings, topic, [store]) < 20
+    assert dict(store.items()) == {b"same": b"11", **{b"own-%d" % number: b"%d" % number for number in range(12)}}
+    assert store.offset() == 12 * 3 - 1
+    store.close()
+
+
 def test_a_state_of_another_cluster_is_refused(settings: Settings, tmp_path: Path) -> None:
     """A database that is ahead of its changelog belongs elsewhere: the worker says which, and what to do."""
     topic = f"{settings.kafka.topic_prefix}changelog"
@@ -50,10 +68,20 @@ def test_a_state_of_another_cluster_is_refused(settings: Settings, tmp_path: Pat
     store.close()
 
 
-def _create(settings: Settings, topic: str, *, partitions: int) -> None:
+def _create(settings: Settings, topic: str, *, partitions: int, **config: str) -> None:
     admin = AdminClient(dict(admin_config(settings.kafka, client_id="tests")))
-    new = NewTopic(topic, partitions, 1, config={"cleanup.policy": "compact"})
+    new = NewTopic(topic, partitions, 1, config={"cleanup.policy": "compact", **config})
     admin.create_topics([new])[topic].result(timeout=90)
+
+
+def _restored_anew(settings: Settings, topic: str, folder: Path) -> int:
+    """How many records a restore on an empty disk takes."""
+    store = PartitionStore(folder / "look.db")
+    try:
+        return _restore(settings, topic, [store])
+    finally:
+        store.close()
+        wipe(store.path)
 
 
 def _fill(settings: Settings, topic: str) -> Producer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from importlib.metadata import version
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def test_a_state_folder_that_cannot_be_written_is_named(settings: Settings, tmp_
         assert f"ROOMKEEPER_STREAMS__DATA_DIR: {tmp_path / 'one'}" in worker.said("streams.ends")[0]["reason"]
 
 
-def test_a_disk_that_fails_later_ends_the_worker(settings: Settings, tmp_path: Path) -> None:
+def test_a_database_that_does_not_open_ends_the_worker(settings: Settings, tmp_path: Path) -> None:
     """A database that cannot be opened any more ends the worker with its path, and nothing is acknowledged."""
     bench = counting_bench(settings, tmp_path, a=1)
     bench.feed(20)
@@ -59,6 +60,25 @@ def test_a_disk_that_fails_later_ends_the_worker(settings: Settings, tmp_path: P
         assert worker.wait_until_ended() == 1
         assert f"{tmp_path / 'one/v1/tables/a-0.db'}" in worker.said("streams.ends")[0]["reason"]
     assert bench.lag() == 20
+
+
+def test_a_disk_that_fills_up_ends_the_worker_and_loses_nothing(settings: Settings, tmp_path: Path) -> None:
+    """RocksDB that can write no more under load ends the worker with the path and the reason; with room again all is right."""
+    bench = counting_bench(settings, tmp_path, a=1)
+    bench.feed(200)
+    with bench.worker() as worker:
+        worker.wait_until_ready()
+        bench.wait_until_done(worker)
+        full = 40_000
+        resource.prlimit(worker.process.pid, resource.RLIMIT_FSIZE, (full, full))
+        bench.feed(1_000)
+        assert worker.wait_until_ended() == 1
+        reason = worker.said("streams.ends")[0]["reason"]
+        assert f"cannot write the state in {tmp_path / 'one/v1/tables/a-0.db'}" in reason
+    with bench.worker() as worker:
+        worker.wait_until_ready()
+        bench.wait_until_done(worker)
+    bench.judge()
 
 
 async def start(bench: Bench, *names: str) -> None:

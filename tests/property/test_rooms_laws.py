@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -15,9 +16,9 @@ from schemas.rooms.entry import Entry, decode_entry, identify, new_entry
 from streams.rooms.deltas import EXPIRY
 from streams.rooms.fact import AHEAD_MS
 from streams.rooms.lattice import EXPIRED, GONE, POINTS_KEPT, join, newest
-from tests.chaos import histories
+from tests.chaos import HORIZON, histories
 from tests.effort import examples
-from tests.rooms import ACCOUNT, FOLD, M, Rooms, body, heard, record
+from tests.rooms import ACCOUNT, FOLD, M, Rooms, at, body, heard, record
 
 many = examples(80)
 
@@ -98,6 +99,18 @@ def test_any_repetition_ends_in_the_same_bytes(events: list[ZoomEvent], data: st
     for place, event in zip(places, again, strict=True):
         repeated.insert(place, event)
     assert Rooms(repeated).state() == Rooms(events).state()
+
+
+@many
+@given(histories(), st.data())
+def test_a_clock_of_ours_that_steps_back_and_forward_changes_nothing(
+    events: list[ZoomEvent], data: st.DataObject
+) -> None:
+    """What counts is when it happened at Zoom: the times at which deliveries were received may jump by days."""
+    moments = st.integers(HORIZON, 864_000)
+    clock = data.draw(st.lists(moments, min_size=len(events), max_size=len(events)))
+    stepping = [replace(event, received_at=at(seconds)) for event, seconds in zip(events, clock, strict=True)]
+    assert Rooms(stepping).state() == Rooms(events).state()
 
 
 @many

@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from roomkeeper.embedded.process import LeashedProcess
 from runtime.environment import environment_for_children
 from runtime.kafka.config import admin_config, consumer_config, producer_config
-from runtime.settings import LogSettings, Settings, StreamsSettings
+from runtime.settings import ClockSettings, LogSettings, Settings, StreamsSettings
 from runtime.topics import DEAD_LETTERS
 from tests.waiting import wait_for
 
@@ -89,13 +89,22 @@ class Bench:
         assert producer.flush(60) == 0
 
     @contextmanager
-    def worker(self, disk: str = "one", *, fault: str | None = None, **streams: Any) -> Iterator[Worker]:
-        """A worker process while the context lasts, on the state folder called `disk`, and a member of that name."""
+    def worker(
+        self, disk: str = "one", *, fault: str | None = None, shift_seconds: float = 0.0, **streams: Any
+    ) -> Iterator[Worker]:
+        """A worker process while the context lasts, on the state folder called `disk`, and a member of that name.
+
+        Its clock goes `shift_seconds` ahead.
+        """
         self.started += 1
         own = {"data_dir": self.folder / disk, "instance_id": disk}
         values = {**self.settings.streams.model_dump(), **own, **streams}
         settings = self.settings.model_copy(
-            update={"streams": StreamsSettings.model_validate(values), "log": LogSettings(format="json")}
+            update={
+                "streams": StreamsSettings.model_validate(values),
+                "log": LogSettings(format="json"),
+                "clock": ClockSettings(shift_seconds=shift_seconds),
+            }
         )
         log = self.folder / f"worker-{self.started}.log"
         with log.open("wb") as output:

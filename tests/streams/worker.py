@@ -38,7 +38,7 @@ def main() -> int:
     parser.add_argument("--fault", choices=get_args(Fault))
     given = parser.parse_args()
     settings = load()
-    clock = SystemClock()
+    clock = SystemClock(settings.clock.shift_seconds)
     logs.configure(settings.log, role="streams", clock=clock)
     if given.fault is not None:
         broken, method, replacement = _FAULTS[given.fault]

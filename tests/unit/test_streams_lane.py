@@ -8,13 +8,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pytest
 from confluent_kafka import TopicPartition
 
-from runtime.clock import SystemClock
+from runtime.clock import Clock, SystemClock
 from schemas.errors import Broken, Unavailable
 from streams.engine.batch import Batch
 from streams.engine.bookmark import Bookmark
@@ -30,6 +32,8 @@ from streams.fail_points import FailPoints
 from streams.fold import Output
 from tests.streams.counting import CountingFold
 from tests.waiting import eventually
+
+NOON = datetime(2027, 1, 1, 12, tzinfo=UTC)
 
 
 class Raw(NamedTuple):
@@ -114,7 +118,9 @@ class Rig(NamedTuple):
 
 
 @asynccontextmanager
-async def rig(folder: Path, *, at: int = 0, fold: CountingFold | None = None, **options: Any) -> AsyncIterator[Rig]:
+async def rig(
+    folder: Path, *, at: int = 0, fold: CountingFold | None = None, clock: Clock | None = None, **options: Any
+) -> AsyncIterator[Rig]:
     """A lane that stands at offset `at`."""
     store = PartitionStore(folder / "a-0.db")
     counting = fold or CountingFold("a")
@@ -138,7 +144,7 @@ async def rig(folder: Path, *, at: int = 0, fold: CountingFold | None = None, **
             group_metadata=None,
             options=LaneOptions(topic_prefix="", dead_letters="dead-letters", **given),
             executor=executor,
-            clock=SystemClock(),
+            clock=clock or SystemClock(),
             fail_points=FailPoints(None),
             observer=Silent(),
             room_made=lambda: None,
@@ -196,6 +202,30 @@ async def test_an_abort_folds_again(tmp_path: Path) -> None:
         await eventually(lambda: len(it.producer.outputs()) == 10, what="all committed")
         assert it.producer.aborts == 2
         assert it.producer.outputs() == list(range(1, 11))
+
+
+def committed_up_to(source: Source, offset: int) -> bool:
+    """Whether all before the offset is committed."""
+    return source.committed >= offset
+
+
+async def test_a_clock_that_steps_back_and_forward_is_no_matter(tmp_path: Path) -> None:
+    """Transactions end by the monotonic clock; the time of day is only told in dead letters."""
+
+    class Stepping(SystemClock):
+        def now(self) -> datetime:
+            steps.append(steps[-1] * -2)
+            return NOON + timedelta(hours=steps[-1])
+
+    steps = [1]
+    async with rig(tmp_path, clock=Stepping()) as it:
+        for first in range(0, 40, 10):
+            it.lane.put(batch(first, 10, lambda n: b'{"id": %d, "do": "%s"}' % (n, b"bad" if n % 5 == 0 else b"count")))
+            await eventually(partial(committed_up_to, it.source, first + 10), what="a commit")
+        assert it.producer.outputs() == list(range(1, 33))
+        assert (
+            sum(topic == "dead-letters" for each in it.producer.committed for topic, _ in each) == len(steps) - 1 == 8
+        )
 
 
 async def test_lost_records_end_the_worker(tmp_path: Path) -> None:

@@ -91,6 +91,27 @@ def test_an_unwritable_folder_is_told(tmp_path: Path) -> None:
         PartitionStore(tmp_path / "file" / "kept-0.db")
 
 
+def test_an_iterator_that_was_left_holds_nothing(store: PartitionStore) -> None:
+    """RocksDB's iterators keep the file's lock: one that a reader left in the middle must not."""
+    store.write([(b"k%d" % number, b"v") for number in range(9)], offset=1)
+    assert next(iter(store.items())) == (b"k0", b"v")
+    store.close()
+    PartitionStore(store.path).close()
+
+
+def test_the_options_of_a_database_are_in_force(store: PartitionStore) -> None:
+    """RocksDB itself says what is in force: a compaction that expires files would lose entries, and defaults take 2 GiB."""
+    (options,) = store.path.glob("OPTIONS-*")
+    kept = dict(line.strip().split("=", 1) for line in options.read_text().splitlines() if "=" in line)
+    wanted = {
+        "write_buffer_size": "16777216",
+        "max_write_buffer_number": "2",
+        "max_open_files": "256",
+        "compaction_style": "kCompactionStyleLevel",
+    }
+    assert {name: kept[name] for name in wanted} == wanted
+
+
 def test_wiping_leaves_nothing(store: PartitionStore) -> None:
     """A wiped database is not there, and wiping what is not there is fine."""
     store.close()

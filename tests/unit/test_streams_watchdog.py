@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from dataclasses import replace
 
-from streams.watchdog import Patience, Sight
+import pytest
+
+from streams.watchdog import Patience, Sight, end
 
 WORKING = Sight(at_seconds=0.0, progress=1, to_do="12 records are not committed", reachable=True)
 
@@ -40,3 +44,14 @@ def test_time_without_a_broker_does_not_count() -> None:
     away = replace(WORKING, reachable=False)
     assert not after(2, *[WORKING] * 4, *[away] * 500, *[WORKING] * 2)
     assert after(2, *[WORKING] * 4, *[away] * 500, *[WORKING] * 3)
+
+
+def test_an_end_is_told_whatever_stands_for_stderr(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Faust puts an object without a file into sys.stderr, at which a dump of the stacks would raise."""
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    codes: list[int] = []
+    end("nothing moves", leave=codes.append)
+    assert codes == [1]
+    assert "most recent call first" in capfd.readouterr().err

@@ -39,6 +39,7 @@ def single_broker(*, listen: str, advertise: str, controller: str, voter: str) -
         "num.recovery.threads.per.data.dir": "2",
         "log.cleaner.enable": "true",
         "log.cleaner.threads": "1",
+        "log.cleaner.backoff.ms": "1000",
         "log.cleaner.dedupe.buffer.size": str(16 * 1024 * 1024),
         "log.index.size.max.bytes": str(1024 * 1024),
     }
