@@ -28,8 +28,8 @@ up: setup ## Broker, database, simulator and all roles on this machine, until Ct
 test: setup ## All tests, against a real broker and a real PostgreSQL
 	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
-chaos: setup ## Workers killed at every point, then blows at random to them and their broker (about twenty minutes)
-	$(BIN)/python -m tests.streams.chaos
+chaos: setup ## Workers killed at every point, then blows at random to them and their broker (twenty minutes; less: CHAOS=--rounds=5)
+	$(BIN)/python -m tests.streams.chaos $(CHAOS)
 
 soak: setup ## 2,000 meetings through three room workers that are killed and paused, with a faulty Zoom (about six minutes)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED))

@@ -94,6 +94,8 @@ def inspect(
     found = find_in_changelogs(settings, partitions, key) if changelog else find_on_disk(partitions, key)
     typer.echo(orjson.dumps(report(found, now=clock.now()), option=orjson.OPT_INDENT_2).decode())
     if not found:
+        where = "in the changelogs" if changelog else "on this disk; --changelog asks the cluster"
+        typer.echo(f"nothing is kept under {key} {where}", err=True)
         raise typer.Exit(1)
 
 

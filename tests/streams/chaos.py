@@ -1,6 +1,7 @@
 """Workers killed, frozen, joined, stopped and robbed of their disk and broker, at random, while events come in.
 
-`python -m tests.streams.chaos --rounds 30 --seed 7` runs it on a broker of its own. A seed names its sequence of blows.
+`python -m tests.streams.chaos --rounds 30 --seed 7` runs it on a broker of its own. A seed names its sequence of blows;
+before them the broker is away for half a minute.
 """
 
 from __future__ import annotations
@@ -21,9 +22,13 @@ from roomkeeper.embedded.backing import Backing, Server
 from runtime.settings import EmbeddedSettings, KafkaSettings, PostgresSettings, Settings
 from tests.streams.bench import Bench, Worker, counting_bench
 from tests.streams.kills import kill_at_each_point
+from tests.waiting import wait_for
 
 SESSION_SECONDS = 6.0
 """The least that a broker takes by default."""
+LONG_OUTAGE_SECONDS = 30.0
+SILENCE_SECONDS = 60.0
+"""No worker may stand still for longer without a word."""
 
 
 class Chaos:
@@ -44,6 +49,12 @@ class Chaos:
         if self._broker is not None:
             blows += [self.broker_freezes, self.broker_dies]
         self._start("one")
+        self._feed(events)
+        if self._broker is not None:
+            blow = self._broker_away(self._broker, LONG_OUTAGE_SECONDS)
+            wait_for(self._goes_on_or_ends, what="all folded, or an end with a reason", within_seconds=SILENCE_SECONDS)
+            self._console.print(f"  0 {blow}; lag {self._bench.lag()}")
+            self._mourn()
         for number in range(rounds):
             self._feed(events)
             self._pause(0.5, 4.0)
@@ -114,9 +125,15 @@ class Chaos:
     def broker_dies(self) -> str:
         """The broker is killed and comes back."""
         assert self._broker is not None
-        self._broker.kill()
-        seconds = self._pause(1.0, 20.0)
-        self._broker.start()
+        return self._broker_away(self._broker, self._random.uniform(1.0, 20.0))
+
+    def _goes_on_or_ends(self) -> bool:
+        return self._bench.lag() == 0 or any(each.process.exit_code() is not None for each in self._workers.values())
+
+    def _broker_away(self, broker: Server, seconds: float) -> str:
+        broker.kill()
+        time.sleep(seconds)  # the length of a blow
+        broker.start()
         return f"broker away for more than {seconds:.0f} s"
 
     def _feed(self, events: int) -> None:
@@ -191,6 +208,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--events", type=int, default=4_000)
+    parser.add_argument("--no-kills", action="store_true", help="leave out the kills at every point")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10_000))
     given = parser.parse_args()
     console = Console()
@@ -205,7 +223,8 @@ def main() -> None:
         try:
             bench = bench_for_chaos(backing.settings, Path(folder))
             chaos = Chaos(bench, backing.broker, seed=given.seed, console=console)
-            _kills(backing.settings, Path(folder), console)
+            if not given.no_kills:
+                _kills(backing.settings, Path(folder), console)
             console.print(f"chaos: seed {given.seed}, {given.rounds} rounds")
             try:
                 chaos.run(rounds=given.rounds, events=given.events)
