@@ -46,12 +46,25 @@ def _drain(
     *, once: Annotated[bool, typer.Option("--once", help="Required: until nothing is due, then end.")] = False
 ) -> None:
     """Work until nothing is due any more; for hourly and daily jobs."""
+    from rich.console import Console
+
+    from reconciler.rooms.operations import Operations
     from reconciler.rooms.service import drain
+    from reconciler.rooms.tables import tell
 
     if not once:
         raise Misconfigured("--once: needed; `roomkeeper rooms run` is the command that stays")
     settings, clock = _prepared()
-    typer.echo(f"{drain(settings, clock=clock)} requests worked on")
+    out = Console(stderr=True)
+    with out.status("Working") as shown:
+        done = drain(settings, clock=clock, tell=lambda so_far: shown.update(f"Working: {so_far} requests so far"))
+    with Operations(settings) as operations:
+        left = operations.waiting()
+    tell(
+        f"{done} requests worked on; {left['waiting']} wait, the next until {left['next_attempt_at'] or 'nobody'}",
+        worked_on=done,
+        **left,
+    )
 
 
 def _list(
@@ -84,9 +97,11 @@ def _retry(
 ) -> None:
     """Try now what waits, or anew what has failed for good."""
     from reconciler.rooms.operations import Operations
+    from reconciler.rooms.tables import tell
 
     with Operations(load()) as operations:
-        typer.echo(operations.retry(name, reason=reason))
+        done = operations.retry(name, reason=reason)
+    tell(done, retried=name, done=done)
 
 
 def _pause(
@@ -97,9 +112,12 @@ def _pause(
 ) -> None:
     """Call Zoom for an account no more, until it is resumed; requests wait, nothing is lost."""
     from reconciler.rooms.operations import Operations
+    from reconciler.rooms.tables import tell
 
+    scope = "creates" if creates else "account"
     with Operations(load()) as operations:
-        operations.pause(account, scope="creates" if creates else "account", reason=reason)
+        operations.pause(account, scope=scope, reason=reason)
+    tell(f"{'creates of ' if creates else ''}{account} paused until resumed", paused=account, scope=scope)
 
 
 def _resume(
@@ -109,9 +127,11 @@ def _resume(
 ) -> None:
     """Call Zoom for an account again, whatever had stopped it: a pause, or a limit."""
     from reconciler.rooms.operations import Operations
+    from reconciler.rooms.tables import tell
 
     with Operations(load()) as operations:
-        typer.echo(f"{operations.resume(account, reason=reason)} pauses lifted")
+        lifted = operations.resume(account, reason=reason)
+    tell(f"{lifted} pauses lifted", resumed=account, lifted=lifted)
 
 
 def _prepared() -> tuple[Settings, SystemClock]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi_offline import FastAPIOffline
 
 from ingress.api import answers, commands, meetings, registrants, rooms, status
 from ingress.problems import MEDIA_TYPE, ProblemBody
@@ -42,7 +43,8 @@ _COMMAND_PROBLEMS: dict[int | str, dict[str, Any]] = {
 
 def create_api(services: Services) -> FastAPI:
     """The application; it answers every error with a problem."""
-    app = FastAPI(
+    # Swagger UI comes from this server: nothing of the page is fetched from elsewhere.
+    app: FastAPI = FastAPIOffline(
         title="Roomkeeper",
         version=version("roomkeeper"),
         description=DESCRIPTION,

@@ -12,8 +12,10 @@ from reconciler.gateway.breaker import Breakers
 from reconciler.gateway.budgets import Budgets
 from reconciler.gateway.hosts import Hosts
 from reconciler.gateway.tokens import SharedTokens
+from reconciler.gateway.watch import Watch
 from runtime.cipher import Cipher
 from runtime.clock import Clock
+from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.randomness import Random
 from runtime.settings import Account, Settings
@@ -49,15 +51,16 @@ async def zoom_client(
     clock: Clock,
     random: Random,
     gates: Sequence[Gate] = (),
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[ZoomClient]:
     """A client of these apps, which shares tokens, limits and breakers with all processes through the database.
 
-    Its calls pass `gates` of the caller's besides.
+    Its calls pass `gates` of the caller's besides, and are counted in `metrics`.
 
     Raises:
         Misconfigured: there is no key to encrypt tokens with.
     """
-    cipher = Cipher(settings.security.encryption_keys) if apps else None
+    cipher, counts = Cipher(settings.security.encryption_keys) if apps else None, metrics or Metrics()
     rooms = settings.rooms
     first, limit = rooms.call_backoff_seconds
     tries = Tries(
@@ -72,7 +75,7 @@ async def zoom_client(
         call = TokenCall(http, clock=clock, timeout_seconds=min(tries.call_seconds, TOKEN_CALL_SECONDS))
         tokens: TokenKeeper = ProcessTokens(call, clock=clock)
         if cipher is not None:
-            tokens = SharedTokens(database, call=call, cipher=cipher, alerts=alerts, clock=clock)
+            tokens = SharedTokens(database, call=call, cipher=cipher, alerts=alerts, clock=clock, metrics=counts)
         plans = {account.account_id: account.plan for account in settings.accounts}
         yield ZoomClient(
             apps,
@@ -82,6 +85,7 @@ async def zoom_client(
             uniform=random.uniform,
             tries=tries,
             gates=(
+                Watch(counts),
                 AppAlerts(alerts),
                 Hosts(database),
                 Breakers(database, settings=settings.zoom, alerts=alerts, clock=clock),

@@ -16,6 +16,8 @@ import orjson
 from reconciler.gateway.alerts import CREDENTIALS_REFUSED, TOKEN_UNAVAILABLE, Alerts
 from runtime.cipher import Cipher
 from runtime.clock import Clock
+from runtime.metrics import catalogue
+from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncConnection, AsyncDatabase
 from runtime.queries import queries
 from schemas.errors import BadMessage, Misconfigured, Unavailable
@@ -40,9 +42,17 @@ class SharedTokens:
     """Keeps the newest token of each account for all processes; implements `TokenKeeper`."""
 
     def __init__(
-        self, database: AsyncDatabase, *, call: TokenCall, cipher: Cipher, alerts: Alerts, clock: Clock
+        self,
+        database: AsyncDatabase,
+        *,
+        call: TokenCall,
+        cipher: Cipher,
+        alerts: Alerts,
+        clock: Clock,
+        metrics: Metrics | None = None,
     ) -> None:
         """Asks Zoom through `call`, seals with `cipher`."""
+        self._metrics = metrics or Metrics()
         self._database = database
         self._call = call
         self._cipher = cipher
@@ -90,11 +100,16 @@ class SharedTokens:
                 await _run(connection, "note_token_failure", account_id=app.account_id, now=now, refused=refused)
             else:
                 return await self._announced(app, token)
+        self._count(app, "refused" if isinstance(failure, Misconfigured) else "failed")
         name = CREDENTIALS_REFUSED if isinstance(failure, Misconfigured) else TOKEN_UNAVAILABLE
         await self._alerts.begin(name, app.account_id, str(failure))
         raise failure
 
+    def _count(self, app: App, outcome: str) -> None:
+        self._metrics.counter(catalogue.ZOOM_TOKEN_RENEWALS, account=app.account_id, outcome=outcome).inc()
+
     async def _announced(self, app: App, token: Token) -> Token:
+        self._count(app, "renewed")
         for name in (TOKEN_UNAVAILABLE, CREDENTIALS_REFUSED):
             await self._alerts.end(name, app.account_id)
         return token

@@ -18,6 +18,8 @@ from reconciler.outbox.rows import REASON_CHARS, Row, command_of
 from reconciler.rooms.reporting import Sender
 from runtime.clock import Clock
 from runtime.kafka.producer import Delivery, Outgoing
+from runtime.metrics import catalogue
+from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncConnection, AsyncDatabase
 from runtime.queries import queries
 from runtime.topics import MEETING_COMMANDS, physical
@@ -33,9 +35,18 @@ class Relay:
     """Moves rows of one caller's outbox."""
 
     def __init__(
-        self, database: AsyncDatabase, *, sender: Sender, name: str, account_id: str, clock: Clock, topic_prefix: str
+        self,
+        database: AsyncDatabase,
+        *,
+        sender: Sender,
+        name: str,
+        account_id: str,
+        clock: Clock,
+        topic_prefix: str,
+        metrics: Metrics | None = None,
     ) -> None:
         """`database` is the caller's own; every command is this account's."""
+        self._metrics = metrics or Metrics()
         self._database = database
         self._sender = sender
         self._name = name
@@ -55,6 +66,8 @@ class Relay:
             rows = await cursor.fetchall()
             moved = await self._send(rows)
             await self._settle(connection, moved)
+        for outcome, number in (("moved", len(moved.sent)), ("rejected", len(moved.rejected))):
+            self._metrics.counter(catalogue.OUTBOX_ROWS, outbox=self._name, outcome=outcome).inc(number)
         if moved.trouble is not None:
             raise moved.trouble
         return len(rows)

@@ -15,6 +15,8 @@ from reconciler.outbox.relay import Relay
 from runtime.backoff import Backoff
 from runtime.clock import Clock
 from runtime.kafka.async_producer import AsyncProducer
+from runtime.metrics.registry import Metrics
+from runtime.metrics.server import serving
 from runtime.postgres import AsyncDatabase, connect, translated
 from runtime.queries import queries
 from runtime.randomness import unseeded
@@ -70,19 +72,23 @@ async def _serve(settings: Settings, *, clock: Clock) -> None:
         settings.kafka, client_id=ROLE, timeout_seconds=PRODUCE_SECONDS, max_in_flight=MOST_IN_FLIGHT
     ) as producer:
         producer.broken.add_done_callback(lambda _: stop.set())
-        async with asyncio.TaskGroup() as group:
-            relays = [
-                group.create_task(_relay(outbox, settings, producer=producer, clock=clock))
-                for outbox in settings.outboxes
-            ]
-            await stop.wait()
-            for relay in relays:
-                relay.cancel()
+        metrics = Metrics()
+        with serving(metrics, settings.metrics):
+            async with asyncio.TaskGroup() as group:
+                relays = [
+                    group.create_task(_relay(outbox, settings, producer=producer, clock=clock, metrics=metrics))
+                    for outbox in settings.outboxes
+                ]
+                await stop.wait()
+                for relay in relays:
+                    relay.cancel()
         if producer.broken.done():
             raise producer.broken.result()
 
 
-async def _relay(outbox: Outbox, settings: Settings, *, producer: AsyncProducer, clock: Clock) -> None:
+async def _relay(
+    outbox: Outbox, settings: Settings, *, producer: AsyncProducer, clock: Clock, metrics: Metrics
+) -> None:
     """One outbox, for ever. Trouble with one caller's database is no trouble of the others."""
     log = structlog.get_logger("roomkeeper.outbox")
     postgres, bell = caller_database(outbox), asyncio.Event()
@@ -97,6 +103,7 @@ async def _relay(outbox: Outbox, settings: Settings, *, producer: AsyncProducer,
             account_id=outbox.account_id,
             clock=clock,
             topic_prefix=settings.kafka.topic_prefix,
+            metrics=metrics,
         )
         log.info("outbox.relaying", outbox=outbox.name, account=outbox.account_id)
         while True:

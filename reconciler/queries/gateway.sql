@@ -127,3 +127,25 @@ RETURNING state;
 UPDATE zoom_breakers SET state = 'closed', failures = 0
 WHERE account_id = %(account_id)s AND (state <> 'closed' OR failures > 0)
 RETURNING account_id;
+
+-- name: gauge_accounts
+-- Of each account: its room requests, breaker and alerts.
+SELECT a.account_id, q.due, q.leased, q.later, q.oldest_at,
+       coalesce((SELECT b.state FROM zoom_breakers AS b WHERE b.account_id = a.account_id), 'closed') AS breaker,
+       ARRAY(SELECT w.name FROM alerts AS w WHERE w.account_id = a.account_id AND w.until_at IS NULL) AS alerts
+FROM unnest(%(accounts)s::text[]) AS a (account_id)
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE r.leased_by IS NULL AND r.due_at <= %(now)s) AS due,
+           count(*) FILTER (WHERE r.leased_by IS NOT NULL) AS leased,
+           count(*) FILTER (WHERE r.leased_by IS NULL AND r.due_at > %(now)s) AS later,
+           min(r.added_at) AS oldest_at
+    FROM room_requests AS r
+    WHERE r.account_id = a.account_id AND r.settled_at IS NULL
+) AS q;
+
+-- name: gauge_budgets
+-- The most that anybody has drawn today, by account and scope; of labels each.
+SELECT account_id, scope, CASE WHEN scope = 'label' THEN name ELSE '' END AS label, max(used) AS used
+FROM daily_budgets
+WHERE account_id = ANY(%(accounts)s::text[]) AND day = %(day)s
+GROUP BY account_id, scope, CASE WHEN scope = 'label' THEN name ELSE '' END;

@@ -225,8 +225,10 @@ LISTEN roomkeeper_room_requests;
 
 -- name: list_requests
 -- Requests with their condition, those that are due first.
-SELECT r.account_id, r.meeting_id, r.provider_key, r.action, r.host, r.zoom_id, r.added_at, r.due_at, r.attempts,
-       r.outcome, r.error_code, r.error_message, r.leased_by,
+SELECT r.account_id, r.meeting_id, r.provider_key, r.action, r.host, r.zoom_id, r.added_at,
+       CASE WHEN r.leased_by IS NULL AND r.settled_at IS NULL THEN r.due_at END AS next_attempt_at,
+       r.attempts, r.outcome, r.error_code, r.error_message, r.leased_by,
+       CASE WHEN r.leased_by IS NOT NULL THEN r.due_at END AS leased_until,
        CASE
            WHEN r.settled_at IS NOT NULL THEN 'settled'
            WHEN r.leased_by IS NOT NULL THEN 'leased'
@@ -238,6 +240,12 @@ WHERE (%(account_id)s::text IS NULL OR r.account_id = %(account_id)s)
   AND (%(meeting_id)s::uuid IS NULL OR r.meeting_id = %(meeting_id)s)
 ORDER BY r.due_at, r.n
 LIMIT %(rows)s;
+
+-- name: count_waiting
+-- How many requests wait, and when the next one is tried.
+SELECT count(*) AS waiting, min(due_at) AS next_attempt_at
+FROM room_requests
+WHERE leased_by IS NULL AND settled_at IS NULL;
 
 -- name: find_meetings
 -- Meetings with this id, of whichever account.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, Self
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from runtime.clock import SystemClock
 from runtime.kafka.producer import Outgoing, Producer
@@ -48,8 +48,18 @@ class Operations:
         self._open.__exit__(kind, error, trace)
 
     def requests(self, *, account: str | None = None, meeting: str | None = None, limit: int = 100) -> Sequence[Row]:
-        """Requests, those that are due first."""
+        """Requests, those that are due first.
+
+        Raises:
+            Misconfigured: `meeting` is no id.
+        """
+        if meeting is not None and not _is_uuid(meeting):
+            raise Misconfigured(f"--meeting: {meeting} is no meeting's id")
         return self._rows("list_requests", account_id=account, meeting_id=meeting, rows=limit)
+
+    def waiting(self) -> Row:
+        """How many requests wait, and when the next one is tried."""
+        return self._rows("count_waiting")[0]
 
     def meeting(self, name: str) -> tuple[MeetingState, Sequence[Row]]:
         """The meeting of an id or provider key, and its requests.
@@ -79,15 +89,30 @@ class Operations:
         return "asked for the room anew"
 
     def pause(self, account: str, *, scope: str, reason: str) -> None:
-        """Let nobody claim requests of the account until it is resumed."""
+        """Let nobody claim requests of the account until it is resumed.
+
+        Raises:
+            Misconfigured: there is no such account.
+        """
+        self._check(account)
         self._rows("pause_account", account_id=account, scope=scope, now=self._clock.now(), reason=reason or "paused")
         self._note("rooms.pause", target=f"{account}:{scope}", reason=reason)
 
     def resume(self, account: str, *, reason: str) -> int:
-        """Lift whatever keeps requests of the account from being claimed, and say how many things that were."""
+        """Lift whatever keeps requests of the account from being claimed, and say how many things that were.
+
+        Raises:
+            Misconfigured: there is no such account.
+        """
+        self._check(account)
         lifted = len(self._rows("resume_account", account_id=account))
         self._note("rooms.resume", target=account, reason=reason)
         return lifted
+
+    def _check(self, account: str) -> None:
+        known = [each.account_id for each in self._settings.accounts]
+        if account not in known:
+            raise Misconfigured(f"{account}: no such account in ROOMKEEPER_ACCOUNTS, but {', '.join(known) or 'none'}")
 
     def _ask_again(self, state: MeetingState, *, reason: str) -> None:
         command = RetryRoom(
@@ -118,3 +143,11 @@ class Operations:
             raise AssertionError("the session is not open")
         cursor = self._connection.execute(queries("reconciler")[name], values)
         return cursor.fetchall() if cursor.description else []
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -35,6 +35,7 @@ class Request:
     n: int
     host: str
     zoom_id: ZoomId | None
+    added_at: datetime
     epoch: int
     attempts: int
     looks: int
@@ -220,6 +221,7 @@ def _request(row: Mapping[str, Any]) -> Request:
         n=row["n"],
         host=row["host"],
         zoom_id=row["zoom_id"],
+        added_at=row["added_at"],
         epoch=row["epoch"],
         attempts=row["attempts"],
         looks=row["looks"],

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +16,7 @@ import uvloop
 
 from reconciler.bell import ring
 from reconciler.gateway.client import apps_of, tracking_fields_of, zoom_client
+from reconciler.gateway.gauges import Gauges
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.moving import Moves
 from reconciler.rooms.queue import Queue
@@ -27,6 +28,8 @@ from reconciler.rooms.worker import RoomWorker
 from reconciler.rooms.zoom import RoomCalls
 from runtime.clock import Clock
 from runtime.kafka.async_producer import AsyncProducer
+from runtime.metrics.registry import Metrics
+from runtime.metrics.server import serving
 from runtime.postgres import AsyncDatabase
 from runtime.queries import queries
 from runtime.randomness import unseeded
@@ -53,11 +56,14 @@ def run(settings: Settings, *, clock: Clock) -> None:
         runner.run(_serve(settings, clock=clock))
 
 
-def drain(settings: Settings, *, clock: Clock) -> int:
-    """Work until nothing is due any more, and say how many requests that were; raises like `run`."""
+def drain(settings: Settings, *, clock: Clock, tell: Callable[[int], None]) -> int:
+    """Work until nothing is due any more, and say how many requests that were; raises like `run`.
+
+    `tell` hears after each round how many they are so far.
+    """
     require_topics(settings, ROLE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(_drain(settings, clock=clock))
+        return runner.run(_drain(settings, clock=clock, tell=tell))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,7 @@ class RoomService:
 
 
 @asynccontextmanager
-async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[RoomService]:
+async def room_service(settings: Settings, *, clock: Clock, metrics: Metrics) -> AsyncIterator[RoomService]:
     """Everything that works on rooms in one process."""
     random, name = unseeded(), f"{socket.gethostname()}:{os.getpid()}"
     apps = apps_of(settings)
@@ -82,7 +88,7 @@ async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[Roo
             timeout_seconds=settings.rooms.produce_timeout_seconds,
             max_in_flight=MOST_IN_FLIGHT,
         ) as producer,
-        zoom_client(settings, apps, database=database, clock=clock, random=random) as client,
+        zoom_client(settings, apps, database=database, clock=clock, random=random, metrics=metrics) as client,
     ):
         queue = Queue(database, worker=name, clock=clock, settings=settings.rooms)
         calls = RoomCalls(client, clock=clock, tracking_fields=tracking_fields_of(settings))
@@ -95,6 +101,7 @@ async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[Roo
             settings=settings.rooms,
             clock=clock,
             random=random,
+            metrics=metrics,
         )
         parts: Any = {
             "calls": calls,
@@ -106,6 +113,7 @@ async def room_service(settings: Settings, *, clock: Clock) -> AsyncIterator[Roo
         chores: dict[str, Chore] = {
             "read_backs": ReadBacks(database, **parts),
             "sweep": Sweep(database, **parts, random=random),
+            "gauges": Gauges(database, settings=settings, metrics=metrics, clock=clock),
             "moves": Moves(database, reporter=reporter, accounts=sorted(apps), clock=clock),
         }
         yield RoomService(worker=worker, chores=chores, producer=producer)
@@ -120,28 +128,37 @@ async def _serve(settings: Settings, *, clock: Clock) -> None:
 
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, end)
-    log = structlog.get_logger("roomkeeper.rooms")
-    async with room_service(settings, clock=clock) as service:
-        service.producer.broken.add_done_callback(end)
-        log.info("rooms.working", accounts=sorted(apps_of(settings)))
-        async with asyncio.TaskGroup() as group:
-            listen = queries("reconciler")["listen"]
-            beside = [group.create_task(ring(bell, settings.postgres, listen=listen, role=ROLE))]
-            for name, chore in service.chores.items():
-                beside.append(
-                    group.create_task(repeat(chore, name=name, every_seconds=CHORE_SECONDS, random=unseeded()))
-                )
-            await service.worker.run(bell=bell, stop=stop)
-            for task in beside:
-                task.cancel()
-        if service.producer.broken.done():
-            raise service.producer.broken.result()
+    metrics = Metrics()
+    with serving(metrics, settings.metrics) as port:
+        async with room_service(settings, clock=clock, metrics=metrics) as service:
+            service.producer.broken.add_done_callback(end)
+            log = structlog.get_logger("roomkeeper.rooms")
+            log.info("rooms.working", accounts=sorted(apps_of(settings)), metrics_port=port)
+            await _work(service, settings, bell=bell, stop=stop)
+            if service.producer.broken.done():
+                raise service.producer.broken.result()
 
 
-async def _drain(settings: Settings, *, clock: Clock) -> int:
-    async with room_service(settings, clock=clock) as service:
-        done = await service.worker.drain()
-        for chore in service.chores.values():
-            while await chore.run_once():
-                pass
-        return done + await service.worker.drain()
+async def _work(service: RoomService, settings: Settings, *, bell: asyncio.Event, stop: asyncio.Event) -> None:
+    """The worker with its chores beside it, until `stop` is set."""
+    async with asyncio.TaskGroup() as group:
+        listen = queries("reconciler")["listen"]
+        beside = [group.create_task(ring(bell, settings.postgres, listen=listen, role=ROLE))]
+        for name, chore in service.chores.items():
+            beside.append(group.create_task(repeat(chore, name=name, every_seconds=CHORE_SECONDS, random=unseeded())))
+        await service.worker.run(bell=bell, stop=stop)
+        for task in beside:
+            task.cancel()
+
+
+async def _drain(settings: Settings, *, clock: Clock, tell: Callable[[int], None]) -> int:
+    async with room_service(settings, clock=clock, metrics=Metrics()) as service:
+        done = 0
+        for _ in range(2):  # chores may find more to do
+            while worked := await service.worker.run_once():
+                done += worked
+                tell(done)
+            for chore in service.chores.values():
+                while await chore.run_once():
+                    pass
+        return done

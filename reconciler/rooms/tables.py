@@ -9,24 +9,41 @@ from typing import Any
 
 import orjson
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from schemas.mapping import to_avro
 from schemas.records.meeting_events import MeetingState
 
-_SHOWN = ("provider_key", "condition", "due_at", "attempts", "outcome", "error_code", "error_message")
+_SHOWN: Mapping[str, str] = {
+    "provider_key": "provider key",
+    "condition": "condition",
+    "next_attempt_at": "next attempt at",
+    "attempts": "attempts",
+    "outcome": "outcome",
+    "error_code": "code",
+    "error_message": "Zoom's reason",
+}
+
+
+def tell(words: str, **values: Any) -> None:
+    """What a command did: in words on a terminal, as one JSON line in a pipe."""
+    if Console().is_terminal:
+        Console().print(words, markup=False, highlight=False)
+    else:
+        _print_line(values)
 
 
 def print_requests(rows: Iterable[Mapping[str, Any]], *, console: Console | None = None) -> None:
-    """One line for each request; `due_at` of one that waits is its next attempt."""
+    """One line for each request; one that is worked on, or done, has no next attempt."""
     out = console or Console()
     if not out.is_terminal:
         for row in rows:
             _print_line(row)
         return
-    table = Table(*_SHOWN, box=None)
+    table = Table(*_SHOWN.values(), box=None)
     for row in rows:
-        table.add_row(*(_text(row[name]) for name in _SHOWN))
+        table.add_row(*(escape(_text(row[name])) for name in _SHOWN))
     out.print(table)
 
 
@@ -47,7 +64,7 @@ def print_meeting(meeting: MeetingState, rows: Sequence[Mapping[str, Any]]) -> N
     }
     table = Table("", "", box=None, show_header=False)
     for name, value in facts.items():
-        table.add_row(name, value)
+        table.add_row(name, escape(value))
     out.print(table)
     print_requests(rows, console=out)
 

@@ -21,6 +21,8 @@ from reconciler.rooms.results import Concluded, Kept, Result
 from reconciler.rooms.zoom import Job
 from runtime.backoff import Backoff
 from runtime.clock import Clock
+from runtime.metrics import catalogue
+from runtime.metrics.registry import Metrics
 from runtime.randomness import Random
 from runtime.settings import RoomSettings
 from schemas.errors import Unavailable
@@ -46,6 +48,7 @@ class RoomWorker:
         settings: RoomSettings,
         clock: Clock,
         random: Random,
+        metrics: Metrics | None = None,
     ) -> None:
         """`accounts` are those whose gateway to Zoom is switched on."""
         self._queue = queue
@@ -55,6 +58,7 @@ class RoomWorker:
         self._settings = settings
         self._clock = clock
         self._random = random
+        self._metrics = metrics or Metrics()
         self._in_hand: dict[int, Request] = {}
         self._trouble = Backoff(0.2, 5.0, random)
         self._log = structlog.get_logger("roomkeeper.rooms")
@@ -155,6 +159,8 @@ class RoomWorker:
 
     def _took(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         self._in_hand.update({each.request.epoch: each.request for each in claimed})
+        for each in claimed:
+            self._metrics.counter(catalogue.ROOMS_CLAIMED, action=each.request.action).inc()
         return claimed
 
     async def _work(self, claimed: Claimed) -> None:
@@ -182,6 +188,11 @@ class RoomWorker:
         return Job(request=claimed.request, meeting=claimed.meeting, lease=lease, registrant=claimed.registrant)
 
     def _tell(self, request: Request, result: Result, *, seconds: float) -> None:
+        action = request.action
+        self._metrics.counter(catalogue.ROOMS_OUTCOMES, action=action, outcome=result.outcome).inc()
+        if isinstance(result, Concluded):
+            age = self._clock.now() - request.added_at
+            self._metrics.histogram(catalogue.ROOMS_WORK_SECONDS, action=action).observe(max(0.0, age.total_seconds()))
         self._log.info(
             "rooms.request",
             account=request.account_id,

@@ -284,19 +284,64 @@ POLLER_DELIVERIES = CounterSpec(
     labels=("outcome",),
 )
 
+ROOMS_QUEUE = GaugeSpec(
+    name="roomkeeper_rooms_queue_requests",
+    meaning="Room requests that are not finished: `due` could be worked on now, `leased` are, `later` wait.",
+    unit="requests",
+    labels=("account", "state"),
+)
+ROOMS_QUEUE_AGE = GaugeSpec(
+    name="roomkeeper_rooms_queue_age_seconds",
+    meaning="Age of an account's oldest room request that is not finished; 0 when there is none.",
+    unit="seconds",
+    labels=("account",),
+)
+
+OUTBOX_ROWS = CounterSpec(
+    name="roomkeeper_outbox_rows_total",
+    meaning="Rows taken from an outbox: `moved` to Kafka, or `rejected` and set aside.",
+    unit="rows",
+    labels=("outbox", "outcome"),
+)
+
 ZOOM_CALLS = CounterSpec(
     name="roomkeeper_zoom_calls_total",
-    meaning="Calls to Zoom, by operation and outcome: `ok`, the status, `timeout` or `network`.",
+    meaning="Tries of calls to Zoom, by endpoint and outcome: `done`, the status, or why there was no answer.",
     unit="calls",
-    labels=("operation", "outcome"),
+    labels=("endpoint", "outcome"),
 )
 ZOOM_CALL_SECONDS = HistogramSpec(
     name="roomkeeper_zoom_call_seconds",
-    meaning="Time that calls to Zoom took.",
+    meaning="Time that answers of Zoom took.",
     unit="seconds",
     buckets=SLOW_SECONDS,
-    labels=("operation",),
+    labels=("endpoint",),
 )
+ZOOM_TOKEN_RENEWALS = CounterSpec(
+    name="roomkeeper_zoom_token_renewals_total",
+    meaning="Tokens asked of Zoom, by outcome: `renewed`, `failed`, or `refused` credentials.",
+    unit="renewals",
+    labels=("account", "outcome"),
+)
+ZOOM_BREAKER = GaugeSpec(
+    name="roomkeeper_zoom_breaker_open",
+    meaning="An account's circuit breaker: 0 closed, 0.5 half-open, 1 open.",
+    unit="state",
+    labels=("account",),
+)
+ZOOM_BUDGET_LEFT = GaugeSpec(
+    name="roomkeeper_zoom_budget_left_calls",
+    meaning="What is left today of the scarcest budget of each scope: `host`, `label`, `registrant`, `status`.",
+    unit="calls",
+    labels=("account", "scope"),
+)
+ALERTS = GaugeSpec(
+    name="roomkeeper_alerts",
+    meaning="1 while an alert stands, else 0.",
+    unit="alerts",
+    labels=("account", "alert"),
+)
+
 
 CATALOGUE: tuple[Spec, ...] = (
     DEAD_LETTERS,
@@ -328,6 +373,9 @@ CATALOGUE: tuple[Spec, ...] = (
     ROOMS_CLAIMED,
     ROOMS_OUTCOMES,
     ROOMS_WORK_SECONDS,
+    ROOMS_QUEUE,
+    ROOMS_QUEUE_AGE,
+    OUTBOX_ROWS,
     POLLER_LAGGING,
     POLLER_VISITS,
     POLLER_RUNS,
@@ -338,5 +386,9 @@ CATALOGUE: tuple[Spec, ...] = (
     POLLER_DELIVERIES,
     ZOOM_CALLS,
     ZOOM_CALL_SECONDS,
+    ZOOM_TOKEN_RENEWALS,
+    ZOOM_BREAKER,
+    ZOOM_BUDGET_LEFT,
+    ALERTS,
 )
 """All of them, in the order of the docs."""

@@ -219,6 +219,21 @@ async def test_series_becomes_one_room(plane: Plane) -> None:
     assert (len(room.occurrences), plane.meeting.problem) == (3, None)
 
 
+async def test_series_keeps_its_wall_time_over_the_change_of_the_clocks(plane: Plane) -> None:
+    """ZC31 h: what is sent makes 17:00 in Denver of every date, an hour later by UTC once the clocks have changed."""
+    plane.create(
+        start_time="2027-11-01T17:00:00",
+        timezone="America/Denver",
+        recurrence={"type": 2, "weekly_days": "2", "end_times": 3},
+    )
+    async with plane.worker() as worker:
+        await worker.run_once()
+        plane.deliver()
+    (room,) = plane.rooms()
+    starts = sorted(each.start_at.isoformat() for each in room.occurrences)
+    assert starts == ["2027-11-01T23:00:00+00:00", "2027-11-09T00:00:00+00:00", "2027-11-16T00:00:00+00:00"]
+
+
 async def test_settled_row_that_is_never_answered_is_taken_again(plane: Plane) -> None:
     """Ten minutes after its outcome was sent a row that is still there is asked after, and its room found by its key."""
     plane.create()

@@ -159,6 +159,25 @@ def test_a_change_of_a_version_that_has_moved_on_is_refused(api: httpx.Client, d
     assert api.get(path).json()["topic"] == "Newer"
 
 
+def test_a_series_over_the_change_of_the_clocks_moves_to_another_host(api: httpx.Client, decider: Decider) -> None:
+    """ZC31 h: wall time and UTC are both right, before and after; host and recurrence change like any other detail."""
+    series = {"type": 2, "weekly_days": "2", "end_times": 3}
+    denver = {"start_time": "2027-11-01T17:00:00", "timezone": "America/Denver"}
+    meeting = created(api, recurrence=series, **denver)
+    path = f"/v1/meetings/{meeting['meeting_id']}"
+    later = api.patch(path, json={"start_time": "2027-11-08T17:00:00"}, headers=WAIT).json()
+    moved = api.patch(path, json={"host": "other@example.com", "recurrence": None}, headers=WAIT).json()
+    assert {name: meeting["recurrence"][name] for name in series} == series
+    assert [each["start_at"] for each in (meeting, later)] == ["2027-11-01T23:00:00Z", "2027-11-09T00:00:00Z"]
+    assert [each["start_time"] for each in (meeting, later)] == ["2027-11-01T17:00:00", "2027-11-08T17:00:00"]
+    assert (moved["host"], moved["recurrence"], moved["version"], moved["room"]["status"]) == (
+        "other@example.com",
+        None,
+        3,
+        "ready",
+    )
+
+
 def test_a_cancelled_meeting_stays_cancelled(api: httpx.Client, decider: Decider) -> None:
     """200 with the room removed; then changing and cancelling are 409."""
     path = f"/v1/meetings/{created(api)['meeting_id']}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -154,6 +155,14 @@ def test_the_openapi_page_tells_of_problems(running: Running, api: httpx.Client)
         for status, answer in operation["responses"].items()
         if int(status) >= 400
     )
+
+
+def test_the_docs_page_needs_no_other_server(running: Running) -> None:
+    """Its scripts, styles and pictures come from this server, and are there."""
+    page = httpx.get(running.url + "/docs").text
+    named = re.findall(r"(?:src|href)=\"([^\"]+)\"", page)
+    assert len(named) >= 3
+    assert {httpx.get(running.url + path).status_code for path in named} == {200}
 
 
 def test_health_needs_no_key_and_no_url_validation(running: Running) -> None:
