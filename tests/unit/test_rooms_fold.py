@@ -314,6 +314,18 @@ def test_a_registrant_who_comes_back_is_approved_again() -> None:
     assert rooms.of_kind("registrant")[0].value("status") == "approved"
 
 
+def test_a_registration_is_what_its_newest_event_says() -> None:
+    """ZC39 d, g: a cancellation that comes before the older registration stands, and it is one registrant."""
+    who = {"id": "r1", "email": "guest.one@example.com"}
+    events = [
+        body("meeting.registration_cancelled", 20, registrant=who),
+        body("meeting.registration_created", 10, registrant={**who, "status": "pending"}),
+    ]
+    for order in (events, events[::-1], events * 2):
+        [entry] = Rooms(order).of_kind("registrant")
+        assert entry.value("status") == "cancelled"
+
+
 def test_recordings_are_files_of_their_run() -> None:
     """Start and stop are points of the run, each file an entry; what is completed stays so."""
     file = {
