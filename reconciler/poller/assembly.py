@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reconciler.gateway.alerts import Alerts
 from reconciler.poller.asking import Visits
 from reconciler.poller.deliveries import Deliveries
+from reconciler.poller.habits import WebhookHabits
 from reconciler.poller.hosts import HostLists
 from reconciler.poller.knowledge import Knowledge
 from reconciler.poller.observing import Witness
@@ -43,6 +45,7 @@ def pass_over(
         settings=settings.poller,
         clock=clock,
         metrics=metrics,
+        habits=WebhookHabits(statements, alerts=Alerts(database, clock=clock), settings=settings.poller, clock=clock),
         redeliveries=Deliveries(database, client=client, sender=sender, settings=settings, clock=clock, metrics=metrics)
         if accounts
         else None,

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from reconciler.poller.choosing import Choice
 from reconciler.poller.facts import RoomFacts
+from reconciler.poller.habits import newest_silences
 from reconciler.poller.knowledge import Knowledge
 from reconciler.poller.rules import RULES, Held, Rule, held_rules
 from reconciler.statements import Statements
@@ -66,10 +67,12 @@ async def _explain(settings: Settings, zoom_id: str, *, account_id: str | None, 
     accounts = [account_id] if account_id else [account.account_id for account in settings.accounts]
     now = clock.now()
     async with AsyncDatabase(settings.postgres, role="poller") as database:
-        knowledge = Knowledge(Statements(database, package="reconciler.poller"), settings=settings.poller)
+        statements = Statements(database, package="reconciler.poller")
+        knowledge = Knowledge(statements, settings=settings.poller)
         known = await knowledge.account_of(accounts, zoom_id)
         if known is None:
             raise Misconfigured(f"{zoom_id}: no such room")
         paused = await knowledge.paused([known], now)
-        (facts,) = await knowledge.facts(known, [zoom_id], now=now)
+        silences = await newest_silences(statements, known)
+        (facts,) = await knowledge.facts(known, [zoom_id], now=now, silences=silences)
     return explained(facts, now=now, settings=settings.poller, paused=str(paused.get(known, {}).get("reason", "")))

@@ -8,6 +8,7 @@ import pytest
 
 from runtime.settings import Settings
 from tests.polling import PollingPlane, polling_plane
+from tests.simulated_zoom import ACCOUNT
 
 
 @pytest.fixture
@@ -87,3 +88,24 @@ async def test_three_404s_on_separate_passes_mark_a_room_gone(plane: PollingPlan
         plane.clock.advance(seconds=300)
     assert seen == ["exists", "exists", *["gone_unconfirmed"] * 4]
     assert (plane.calls()["get"], plane.known_runs(number)) == (3, {})
+
+
+async def test_a_host_that_falls_silent_against_its_habit_is_asked(plane: PollingPlane) -> None:
+    """Where each hour something was heard, hours of silence are a gap, and a room that began meanwhile is found at once."""
+    number = plane.make(starts_in=7_200, minutes=240)
+    plane.hear()
+    [(host,)] = plane.rows("SELECT host_id FROM room_states")
+    for name in (host, ""):
+        plane.connection.execute(
+            "INSERT INTO poll_habits SELECT %s, %s, slot, 20, 20 FROM generate_series(0, 47) AS slot",
+            (ACCOUNT.account_id, name),
+        )
+    before = await plane.poll()
+    plane.drop("*")
+    plane.clock.advance(minutes=121)
+    plane.join(number, "Bob")
+    plane.clock.advance(minutes=8)
+    report = await plane.poll()
+    alerts = plane.rows("SELECT name FROM alerts WHERE until_at IS NULL")
+    assert (before.rules, report.rules, alerts) == ({"settings_unread": 1}, {"webhook_gap": 1}, [("webhook_gap",)])
+    assert {status for status, _, _ in plane.known_runs(number).values()} == {"started"}
