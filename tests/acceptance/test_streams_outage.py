@@ -12,6 +12,8 @@ from tests.stack import Stack
 from tests.streams.bench import Bench, counting_bench
 from tests.waiting import wait_for
 
+REQUEST_SECONDS = 10.0
+"""A heartbeat that is not answered is missed after so long."""
 SESSION_PASSED = "Heartbeat session expired - marking coordinator dead"
 """What aiokafka says once it has heard nothing for a whole session; the long outages are part of `make chaos`."""
 
@@ -26,7 +28,7 @@ def bench(private_stack: Stack, tmp_path: Path) -> Iterator[Bench]:
 def test_a_broker_that_freezes(private_stack: Stack, bench: Bench) -> None:
     """Frozen for longer than a session: the worker holds, is assigned its partitions again, and loses nothing."""
     bench.feed(3_000)
-    with bench.worker() as worker:
+    with bench.worker(request_timeout_seconds=REQUEST_SECONDS) as worker:
         worker.wait_until_ready()
         broker_of(private_stack).pause()
         wait_for(lambda: SESSION_PASSED in worker.log.read_text(), what="the session has passed")
