@@ -28,6 +28,7 @@ from reconciler.dlq.replay import Options, Replay
 from reconciler.dlq.sending import Packing, Sender
 from reconciler.dlq.transfer import bounded, imported
 from runtime.cipher import Cipher
+from runtime.garbage import collect_seldom
 from runtime.kafka.config import MESSAGE_MAX_BYTES
 from runtime.topics import DEAD_LETTERS, physical
 from runtime.topics import load as load_topics
@@ -138,6 +139,7 @@ def import_letters(file: Path, *, actor: Actor = None, yes: Yes = False) -> None
 
 def _replay(at: Desk, name: str, filters: Filters, options: Options, *, total: int) -> Summary:
     jobs = Jobs(at.ledger)
+    collect_seldom()
     with ExitStack() as stack:
         job = jobs.begin(name, filters)
         packing = Packing(at.settings, catalogue=load_topics(), job=name, clock=at.clock)
