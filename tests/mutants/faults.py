@@ -199,6 +199,12 @@ FAULTS = (
         wrong="if stay.left is None and False else stay",
     ),
     Fault(
+        name="an absence that only rows of a report show is forgotten",
+        file=STAYS,
+        right="if stay.joined <= until < joined:",
+        wrong="if until < 0 < joined < 0:",
+    ),
+    Fault(
         name="rows of a report are added beside what was heard",
         file=STAYS,
         right="if not any(shows(stay, joined, left) for stay in stays)",

@@ -74,10 +74,13 @@ def test_points_pair_to_stays(story: str, wanted: Stays) -> None:
         ("j10 l15 r40-50", [(10, 15), (40, 50)]),  # a stay nobody heard of
         ("j10 r10- r10-18 r10-20", [(10, 20)]),  # later polls know more
         ("r10-5", [(10, 10)]),
+        ("j10 l60 r10-20 r40-60", [(10, 20), (40, 60)]),  # an absence nobody heard of
+        ("j10 r10-20 r40-60", [(10, 20), (40, 60)]),
+        ("j10 l60 r10-45 r12-20 r40-60", [(10, 60), (40, 60)]),  # rows that overlap show none
     ],
 )
 def test_rows_of_reports_close_and_add(story: str, wanted: Stays) -> None:
-    """Rows end open stays and add unseen ones."""
+    """Rows end open stays, part them, and add unseen ones."""
     assert stays(story) == wanted
 
 
