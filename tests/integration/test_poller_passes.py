@@ -109,3 +109,47 @@ async def test_a_host_that_falls_silent_against_its_habit_is_asked(plane: Pollin
     alerts = plane.rows("SELECT name FROM alerts WHERE until_at IS NULL")
     assert (before.rules, report.rules, alerts) == ({"settings_unread": 1}, {"webhook_gap": 1}, [("webhook_gap",)])
     assert {status for status, _, _ in plane.known_runs(number).values()} == {"started"}
+
+
+async def test_what_the_plan_does_not_allow_is_not_asked_again(plane: PollingPlane) -> None:
+    """A free account's past data is refused once and remembered; how a run ended is then not known, and nothing loops."""
+    plane.zoom.control("PATCH", f"/accounts/{ACCOUNT.account_id}", json={"plan": "free"})
+    number = plane.make()
+    plane.drop("meeting.ended")
+    meet(plane, number)
+    plane.hear()
+    plane.clock.advance(minutes=45)
+    asked = []
+    for _ in range(3):
+        await plane.poll()
+        asked.append(plane.calls().get("past", 0) + plane.calls().get("participants", 0))
+        plane.clock.advance(minutes=30)
+    assert asked == [1, 1, 1]
+
+
+async def test_zooms_lag_is_waited_for(plane: PollingPlane) -> None:
+    """Past data that is not there yet is asked for again later, and then mends the run."""
+    number = plane.make()
+    plane.drop("meeting.ended")
+    meet(plane, number)
+    plane.hear()
+    plane.zoom.service.past_lag_seconds = 7_200
+    plane.clock.advance(minutes=45)
+    await plane.poll()
+    before = plane.known_runs(number)
+    plane.clock.advance(minutes=90)
+    await plane.poll()
+    assert [status for status, _, _ in before.values()] == ["started"]
+    assert plane.known_runs(number) == plane.true_runs(number)
+
+
+async def test_a_pass_takes_the_worst_and_leaves_the_rest(plane: PollingPlane) -> None:
+    """With room for two, the two that are latest are asked about; the next pass takes the others."""
+    numbers = [plane.make(starts_in=60 * minutes, minutes=30) for minutes in (4, 1, 3, 2)]
+    plane.hear()
+    plane.clock.advance(minutes=40)
+    first = await plane.poll(rooms=2)
+    asked = {zoom_id for (zoom_id,) in plane.rows("SELECT zoom_id FROM poll_rooms WHERE asked_at IS NOT NULL")}
+    second = await plane.poll(rooms=2)
+    assert (first.rooms, first.waiting, second.rooms, second.waiting) == (2, 2, 2, 0)
+    assert asked == {str(numbers[1]), str(numbers[3])}
