@@ -29,9 +29,10 @@ class DeadLetterLimit:
 class DeadLetterCount:
     """Bad messages of one partition, counted against the limit."""
 
-    def __init__(self, limit: DeadLetterLimit, *, run: int = 0, bad: int = 0, seen: int = 0) -> None:
-        """Goes on from the counts that are committed."""
+    def __init__(self, limit: DeadLetterLimit, *, of: str, run: int = 0, bad: int = 0, seen: int = 0) -> None:
+        """Goes on from the counts that are committed; `of` names the partition in messages."""
         self._limit = limit
+        self._of = of
         self._committed = (run, bad, seen)
         self.run, self._bad, self._seen = self._committed
 
@@ -59,7 +60,7 @@ class DeadLetterCount:
         self.run += 1
         self._bad += 1
         if self.run >= self._limit.run:
-            raise Broken(f"dead-letter limit: {self.run} bad messages in a row; {RAISE}_RUN raises it")
+            raise Broken(f"dead-letter limit: {self._of}: {self.run} bad messages in a row; {RAISE}_RUN raises it")
         self._count()
 
     def commit(self) -> None:
@@ -75,5 +76,7 @@ class DeadLetterCount:
         self._seen += 1
         if self._seen >= self._limit.window:
             if self._bad > self._limit.share * self._seen:
-                raise Broken(f"dead-letter limit: {self._bad} bad messages of {self._seen}; {RAISE}_SHARE raises it")
+                raise Broken(
+                    f"dead-letter limit: {self._of}: {self._bad} bad messages of {self._seen}; {RAISE}_SHARE raises it"
+                )
             self._bad = self._seen = 0

@@ -39,7 +39,7 @@ class Source:
         self.overlay = overlay
         self.position = self.committed = position
         self.generation = bookmark.generation
-        self.count = DeadLetterCount(limit, run=bookmark.bad_run, bad=bookmark.bad, seen=bookmark.seen)
+        self.count = DeadLetterCount(limit, of=str(self), run=bookmark.bad_run, bad=bookmark.bad, seen=bookmark.seen)
         self._bookmark = bookmark
         self.stage = f"streams.{fold.table}"
         self._changelog_offset: int | None = None

@@ -12,16 +12,16 @@ LIMIT = DeadLetterLimit(run=5, share=0.5, window=10)
 
 def test_a_run_reaches_the_limit() -> None:
     """The fifth bad message in a row is one too many, and the message says which setting to raise."""
-    count = DeadLetterCount(LIMIT)
+    count = DeadLetterCount(LIMIT, of="in-a[0]")
     for _ in range(4):
         count.bad()
-    with pytest.raises(Broken, match="5 bad messages in a row; ROOMKEEPER_STREAMS__DEAD_LETTER_RUN"):
+    with pytest.raises(Broken, match=r"in-a\[0\]: 5 bad messages in a row; ROOMKEEPER_STREAMS__DEAD_LETTER_RUN"):
         count.bad()
 
 
 def test_a_good_message_ends_a_run() -> None:
     """Bad messages with good ones between them do not add up to a run."""
-    count = DeadLetterCount(DeadLetterLimit(run=2, share=1.0, window=100))
+    count = DeadLetterCount(DeadLetterLimit(run=2, share=1.0, window=100), of="in-a[0]")
     for _ in range(40):
         count.bad()
         count.good()
@@ -30,16 +30,16 @@ def test_a_good_message_ends_a_run() -> None:
 
 def test_a_share_reaches_the_limit() -> None:
     """Six bad messages of ten are more than half, also when the tenth is a good one."""
-    count = DeadLetterCount(LIMIT)
+    count = DeadLetterCount(LIMIT, of="in-a[0]")
     for bad in (1, 1, 0, 1, 1, 0, 1, 1, 0):
         count.bad() if bad else count.good()
-    with pytest.raises(Broken, match="6 bad messages of 10; ROOMKEEPER_STREAMS__DEAD_LETTER_SHARE"):
+    with pytest.raises(Broken, match=r"in-a\[0\]: 6 bad messages of 10; ROOMKEEPER_STREAMS__DEAD_LETTER_SHARE"):
         count.good()
 
 
 def test_half_is_not_more_than_half() -> None:
     """Windows in which every second message is bad go on for ever."""
-    count = DeadLetterCount(LIMIT)
+    count = DeadLetterCount(LIMIT, of="in-a[0]")
     for _ in range(100):
         count.bad()
         count.good()
@@ -49,14 +49,14 @@ def test_half_is_not_more_than_half() -> None:
 def test_committed_counts_go_on_after_a_restart() -> None:
     """A run of four that was committed needs one more after a restart, as often as it restarts."""
     for _ in range(3):
-        count = DeadLetterCount(LIMIT, run=4, bad=4, seen=4)
+        count = DeadLetterCount(LIMIT, of="in-a[0]", run=4, bad=4, seen=4)
         with pytest.raises(Broken):
             count.bad()
 
 
 def test_a_rollback_forgets_what_was_not_committed() -> None:
     """Messages that are folded again after an abort are not counted twice."""
-    count = DeadLetterCount(LIMIT)
+    count = DeadLetterCount(LIMIT, of="in-a[0]")
     count.bad()
     count.commit()
     for _ in range(10):

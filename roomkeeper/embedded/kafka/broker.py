@@ -21,7 +21,7 @@ from schemas.errors import Unavailable
 
 _FORMAT_SECONDS = 120
 _QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Without the optimising compiler and the parallel collector a start takes half the processor time: 3.7 s, not 7.6 s."""
+"""Without the optimising compiler and the parallel collector a start takes half the processor time: 3.7 s of 7.6 s."""
 _LASTING = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
 
 
