@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 Seen = TypeVar("Seen")
 
@@ -23,9 +23,11 @@ def wait_for(condition: Callable[[], Seen], *, what: str, within_seconds: float 
     return seen
 
 
-async def eventually(
-    condition: Callable[[], Seen | Awaitable[Seen]], *, what: str, within_seconds: float = 60.0
-) -> Seen:
+@overload
+async def eventually(condition: Callable[[], Awaitable[Seen]], *, what: str, within_seconds: float = ...) -> Seen: ...
+@overload
+async def eventually(condition: Callable[[], Seen], *, what: str, within_seconds: float = ...) -> Seen: ...
+async def eventually(condition: Callable[[], Any], *, what: str, within_seconds: float = 60.0) -> Any:
     """As `wait_for`, without holding the event loop; the condition may be a coroutine function."""
     deadline = time.monotonic() + within_seconds
     while True:
