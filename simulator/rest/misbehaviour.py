@@ -55,7 +55,7 @@ def before(faults: Iterable[Fault], *, now: datetime) -> Response | None:
     for fault in faults:
         if fault.kind is Kind.TOO_MANY:
             raise refusal_of(fault, now=now)
-        elif fault.kind in (Kind.ERROR, Kind.HANG, Kind.ABORT) and not fault.acts:
+        if fault.kind in (Kind.ERROR, Kind.HANG, Kind.ABORT) and not fault.acts:
             return _instead(fault)
     return None
 
