@@ -89,9 +89,10 @@ class RoomFacts:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left to ask about the room itself: it is gone, and no list shows it again."""
-        is_listed = self.visit.suspicion == "changed" and self.existence != "permanently_deleted"
-        return self.existence in GONE and not is_listed
+        """Whether nothing is left to ask about the room itself; a list that shows it all the same is a reason to."""
+        if self.existence == "permanently_deleted":
+            return True
+        return self.existence in GONE and self.visit.suspicion != "changed"
 
     def span_before(self, at: datetime) -> Span | None:
         """The newest date that began by then."""

@@ -153,3 +153,17 @@ async def test_a_pass_takes_the_worst_and_leaves_the_rest(plane: PollingPlane) -
     second = await plane.poll(rooms=2)
     assert (first.rooms, first.waiting, second.rooms, second.waiting) == (2, 2, 2, 0)
     assert asked == {str(numbers[1]), str(numbers[3])}
+
+
+async def test_a_room_that_came_back_in_silence_is_seen_in_the_list(plane: PollingPlane) -> None:
+    """Deleted rooms are not asked about, until the host's list shows one again; then one read lifts the mark."""
+    number = plane.make(starts_in=200_000)
+    plane.zoom.control("DELETE", f"/meetings/{number}")
+    plane.hear()
+    await plane.poll()
+    plane.drop("meeting.recovered")
+    plane.order(number, "recover")
+    plane.clock.advance(seconds=1900)
+    await plane.poll()
+    assert plane.rows("SELECT existence FROM rooms WHERE zoom_id = %s", str(number)) == [("exists",)]
+    assert plane.calls()["get"] == 1
