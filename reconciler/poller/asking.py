@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Any
 
 from reconciler.poller.facts import RoomFacts, RunFacts
+from reconciler.poller.findings import runs_to_compare
 from reconciler.poller.observing import Witness
 from reconciler.poller.past import PastRuns, RunCompared, Unanswered
-from reconciler.poller.rules import Ask, runs_to_compare
+from reconciler.poller.rules import Ask
 from reconciler.statements import Statements
 from runtime.settings import PollerSettings
 from zoom.client.client import Call, Permit, Reply, ZoomClient

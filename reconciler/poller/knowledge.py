@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.poller.facts import RoomFacts, RunFacts, Span, Visit
-from reconciler.poller.rules import DAY, RULES, Ask, Rule
+from reconciler.poller.findings import DAY
+from reconciler.poller.rules import RULES, Ask, Rule
 from reconciler.poller.silences import Silences
 from reconciler.statements import Statements
 from runtime.settings import PollerSettings
