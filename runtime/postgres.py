@@ -87,10 +87,11 @@ class Database:
 class AsyncDatabase:
     """A pool of connections for one event loop."""
 
-    def __init__(self, postgres: PostgresSettings, *, role: str, idle_seconds: float = 0.0) -> None:
+    def __init__(self, postgres: PostgresSettings, *, role: str, idle_seconds: float | None = None) -> None:
         """Nothing is opened before the context is entered.
 
-        A transaction that is idle for `idle_seconds` is ended by the server, with its locks; 0 never ends one.
+        A transaction that stands idle for `idle_seconds` is ended by the server, with its locks; None is as long as a
+        statement may take.
         """
         self._pool: AsyncConnectionPool[AsyncConnection] = AsyncConnectionPool(
             conninfo(postgres),
@@ -159,9 +160,11 @@ def _arguments(postgres: PostgresSettings, role: str) -> dict[str, Any]:
     }
 
 
-def _pool_arguments(postgres: PostgresSettings, role: str, *, idle_seconds: float = 0.0) -> dict[str, Any]:
+def _pool_arguments(postgres: PostgresSettings, role: str, *, idle_seconds: float | None = None) -> dict[str, Any]:
+    """For a pool. A process that is paused in the middle of a transaction keeps nobody from the rows it has locked."""
     arguments = _arguments(postgres, role)
-    arguments["options"] += f" -c idle_in_transaction_session_timeout={round(idle_seconds * 1000)}"
+    idle_ms = round((postgres.statement_timeout_seconds if idle_seconds is None else idle_seconds) * 1000)
+    arguments["options"] += f" -c idle_in_transaction_session_timeout={idle_ms}"
     return {
         "kwargs": arguments,
         "min_size": 1,

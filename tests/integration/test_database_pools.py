@@ -107,3 +107,18 @@ def test_an_address_that_nobody_answers_is_unavailable() -> None:
     """A refused connection may be answered later."""
     with pytest.raises(Unavailable, match="connect to PostgreSQL"):
         connect(PostgresSettings(dsn=SecretStr("postgresql://u@127.0.0.1:1/x")), role="tests")
+
+
+def test_a_transaction_that_stands_idle_lets_go_of_its_locks(settings: Settings) -> None:
+    """A process that is paused in the middle of a transaction keeps nobody from its rows, and learns it afterwards."""
+    postgres = settings.postgres.model_copy(update={"statement_timeout_seconds": 1.0})
+    with (
+        Database(postgres, role="tests") as database,
+        connect(settings.postgres, role="tests", autocommit=True) as other,
+        pytest.raises(Unavailable, match="idle-in-transaction timeout"),
+        database.connection("testing") as paused,
+    ):
+        other.execute("CREATE TABLE held AS SELECT 1 AS n")
+        paused.execute("SELECT n FROM held FOR UPDATE")
+        assert other.execute("UPDATE held SET n = 2 RETURNING n").fetchone() == {"n": 2}
+        paused.execute("SELECT n FROM held")
