@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 from psycopg.types.json import Jsonb
 from pydantic import SecretStr
 
@@ -47,7 +48,7 @@ def own(settings: Settings, zoom: SimulatedZoom) -> Settings:
 
 
 @pytest.fixture
-def poll(own: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+def poll(own: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Run]:
     """Runs `roomkeeper poll ...`; gives exit code, JSON of the output, and the words of the error."""
     for name, value in environment_for_children(own).items():
         monkeypatch.setenv(name, value)
@@ -60,7 +61,8 @@ def poll(own: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
         code = ended.value.code
         return code if isinstance(code, int) else 0, json.loads(out) if out else None, err
 
-    return run
+    yield run
+    structlog.reset_defaults()  # a command logs to what was its standard error
 
 
 def late_room(own: Settings, zoom: SimulatedZoom) -> str:
