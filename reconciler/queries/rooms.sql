@@ -139,20 +139,33 @@ RETURNING r.*, (
     WHERE g.account_id = r.account_id AND g.meeting_id = r.meeting_id AND g.registrant_key::text = r.lane
 ) AS email;
 
--- name: start_request
--- Marks that a call is about to be made, where the claim still holds; nothing otherwise. The lease begins anew.
-UPDATE room_requests SET
-    started_at = coalesce(started_at, %(now)s),
-    started_epoch = coalesce(started_epoch, epoch),
-    attempts = attempts + %(counted)s,
+-- name: start_requests
+-- Marks that calls are about to be made, where the claims still hold; nothing otherwise. Their leases begin anew.
+WITH held AS (
+    SELECT r.account_id, r.provider_key, mine.counted
+    FROM room_requests AS r
+    JOIN unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[], %(counted)s::integer[])
+        AS mine (account_id, provider_key, epoch, counted)
+        ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
+    ORDER BY r.account_id, r.provider_key
+    FOR UPDATE OF r
+)
+UPDATE room_requests AS r SET
+    started_at = coalesce(r.started_at, %(now)s),
+    started_epoch = coalesce(r.started_epoch, r.epoch),
+    attempts = r.attempts + held.counted,
     due_at = %(lease_end)s
-WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s
-RETURNING attempts;
+FROM held
+WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key
+RETURNING r.epoch;
 
--- name: hold_request
--- Whether the claim still holds.
-SELECT attempts FROM room_requests
-WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s;
+-- name: hold_requests
+-- Those claims that still hold.
+SELECT r.epoch
+FROM room_requests AS r
+JOIN unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[])
+    AS mine (account_id, provider_key, epoch)
+    ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch;
 
 -- name: renew_leases
 -- Prolongs leases that are still held; a row that somebody has locked is left for the next time.
@@ -169,13 +182,25 @@ UPDATE room_requests AS r SET due_at = %(lease_end)s
 FROM held
 WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key;
 
--- name: settle_request
--- Notes that the outcome is in Kafka. The row goes when the outcome is answered; should that never be, it is due again.
-UPDATE room_requests SET
+-- name: settle_requests
+-- Notes that these outcomes are in Kafka. A row goes when its outcome is answered, maybe at this moment, and then it is
+-- passed over; should that never be, it is due again.
+WITH held AS (
+    SELECT r.account_id, r.provider_key, mine.outcome, mine.error_code, mine.error_message
+    FROM room_requests AS r
+    JOIN unnest(
+        %(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[], %(outcome)s::text[],
+        %(error_code)s::text[], %(error_message)s::text[]
+    ) AS mine (account_id, provider_key, epoch, outcome, error_code, error_message)
+        ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
+    FOR UPDATE OF r SKIP LOCKED
+)
+UPDATE room_requests AS r SET
     settled_at = %(now)s, due_at = %(again_at)s, leased_by = NULL,
-    outcome = %(outcome)s, error_code = %(error_code)s, error_message = %(error_message)s
-WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch = %(epoch)s
-RETURNING epoch;
+    outcome = held.outcome, error_code = held.error_code, error_message = held.error_message
+FROM held
+WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key
+RETURNING r.epoch;
 
 -- name: keep_request
 -- Gives the row back to be tried again later. A call that had no effect leaves it as if it had never been made.

@@ -6,12 +6,13 @@ asked under an epoch counts only while that epoch is the row's. Every claim is c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.rooms.results import Concluded, Kept, Park
+from reconciler.rooms.together import Together
 from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.postgres import AsyncDatabase
@@ -78,6 +79,9 @@ class Queue:
         self._worker = worker
         self._clock = clock
         self._settings = settings
+        self._start = Together(self._start_all)
+        self._hold = Together(self._hold_all)
+        self._settle = Together(self._settle_all)
 
     async def claim(self, accounts: Sequence[str], *, rows: int) -> list[Claimed]:
         """Due rows of these accounts, at most so many, under a fresh lease."""
@@ -123,15 +127,11 @@ class Queue:
 
     async def start(self, request: Request, *, counted: bool) -> bool:
         """Mark that something is about to be sent, and begin the lease anew; False where the claim is lost."""
-        now = self._clock.now()
-        started = await self._statements.one(
-            "start_request", **_key(request), now=now, lease_end=self._lease_end(now), counted=int(counted)
-        )
-        return started is not None
+        return await self._start(request.epoch, _key(request) | {"counted": int(counted)})
 
     async def holds(self, request: Request) -> bool:
         """Whether the claim still holds."""
-        return await self._statements.one("hold_request", **_key(request)) is not None
+        return await self._hold(request.epoch, _key(request))
 
     async def renew(self, requests: Iterable[Request]) -> None:
         """Prolong the leases of these claims, where they still hold."""
@@ -142,17 +142,12 @@ class Queue:
 
     async def settle(self, request: Request, concluded: Concluded) -> bool:
         """Note that the outcome is in Kafka; False where the row is gone or another's, which is no harm."""
-        now = self._clock.now()
-        settled = await self._statements.one(
-            "settle_request",
-            **_key(request),
-            now=now,
-            again_at=now + timedelta(seconds=self._settings.retried_after_seconds),
-            outcome=concluded.outcome,
-            error_code=concluded.error_code,
-            error_message=concluded.error_message,
-        )
-        return settled is not None
+        outcome = {
+            "outcome": concluded.outcome,
+            "error_code": concluded.error_code,
+            "error_message": concluded.error_message,
+        }
+        return await self._settle(request.epoch, _key(request) | outcome)
 
     async def keep(self, request: Request, kept: Kept) -> None:
         """Give the row back to be tried again."""
@@ -193,6 +188,23 @@ class Queue:
         """Numbers of rooms that webhooks announced under a topic, and that are no meeting's."""
         found = await self._statements.many("announced_rooms", account_id=account_id, topic=topic, since_at=since_at)
         return [ZoomId(row["zoom_id"]) for row in found]
+
+    async def _start_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
+        now = self._clock.now()
+        return await self._epochs("start_requests", rows, now=now, lease_end=self._lease_end(now))
+
+    async def _hold_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
+        return await self._epochs("hold_requests", rows)
+
+    async def _settle_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
+        now = self._clock.now()
+        again_at = now + timedelta(seconds=self._settings.retried_after_seconds)
+        return await self._epochs("settle_requests", rows, now=now, again_at=again_at)
+
+    async def _epochs(self, query: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> Container[int]:
+        """The epochs of those claims that still hold."""
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return {row["epoch"] for row in await self._statements.many(query, **columns, **values)}
 
     def _lease_end(self, now: datetime) -> datetime:
         return now + timedelta(seconds=self._settings.lease_seconds)
