@@ -187,9 +187,7 @@ class PollerSettings(Section):
         0.25, gt=0, le=1, description="share of the account's calls, of those that Roomkeeper takes, for the poller"
     )
     concurrency: int = Field(4, ge=1, description="rooms asked about at once")
-    succession_seconds: float = Field(
-        30.0, gt=0, le=50, description="a leader that is silent for so long is succeeded"
-    )
+    succession_seconds: float = Field(30.0, gt=0, le=50, description="a leader that is silent for so long is succeeded")
     start_seconds: Seconds = Field(600.0, description="a meeting that has not begun so long after its start lags")
     overrun_seconds: Seconds = Field(
         900.0, description="a run without an end lags so long after the end it should have had"
