@@ -8,7 +8,7 @@ from bench.broker import Broker
 from schemas.errors import Broken
 
 _SILENT_SECONDS = 60.0
-_SETTLED_SECONDS = 1.0
+_SETTLED_SECONDS = 5.0
 
 
 class Watch:
