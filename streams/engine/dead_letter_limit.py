@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schemas.errors import Broken
+from schemas.errors import BadMessage, Broken
 
 RAISE = "ROOMKEEPER_STREAMS__DEAD_LETTER"
+ERROR_CHARS = 200
+"""An error's text is cut here: it names the fault, it is no copy of the message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,7 @@ class DeadLetterCount:
         self._of = of
         self._committed = (run, bad, seen)
         self.run, self._bad, self._seen = self._committed
+        self._last: tuple[int, BadMessage] | None = None
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -51,16 +54,17 @@ class DeadLetterCount:
         if self._bad:
             self._count()
 
-    def bad(self) -> None:
-        """A message was bad.
+    def bad(self, offset: int, error: BadMessage) -> None:
+        """The message at this offset was bad.
 
         Raises:
             Broken: it is one too many.
         """
         self.run += 1
         self._bad += 1
+        self._last = (offset, error)
         if self.run >= self._limit.run:
-            raise Broken(f"dead-letter limit: {self._of}: {self.run} bad messages in a row; {RAISE}_RUN raises it")
+            raise Broken(self._reason(f"{self.run} bad messages in a row", setting="RUN"))
         self._count()
 
     def commit(self) -> None:
@@ -76,7 +80,13 @@ class DeadLetterCount:
         self._seen += 1
         if self._seen >= self._limit.window:
             if self._bad > self._limit.share * self._seen:
-                raise Broken(
-                    f"dead-letter limit: {self._of}: {self._bad} bad messages of {self._seen}; {RAISE}_SHARE raises it"
-                )
+                raise Broken(self._reason(f"{self._bad} bad messages of {self._seen}", setting="SHARE"))
             self._bad = self._seen = 0
+
+    def _reason(self, what: str, *, setting: str) -> str:
+        """With the newest bad message: where it lies and what is wrong with it. None is known just after a restart."""
+        last = ""
+        if self._last is not None:
+            offset, error = self._last
+            last = f", the last at offset {offset}: {type(error).__name__} {str(error)[:ERROR_CHARS]}"
+        return f"dead-letter limit: {self._of}: {what}{last}; {RAISE}_{setting} raises it"

@@ -214,7 +214,7 @@ class Lane:
                 self._take(source, folded, revision=position)
             except BadMessage as error:
                 self._dead_letter(source, record, error)
-                source.count.bad()
+                source.count.bad(position, error)
             else:
                 outcomes.append(folded.outcome)
                 source.count.good()

@@ -77,7 +77,8 @@ def test_the_dead_letter_limit_stops_a_bad_deploy(settings: Settings, tmp_path: 
     for _ in range(2):
         with bench.worker(dead_letter_run=60) as worker:
             assert worker.wait_until_ended() == 1
-            assert "60 bad messages in a row" in worker.said("streams.ends")[0]["reason"]
+            reason = worker.said("streams.ends")[0]["reason"]
+            assert "60 bad messages in a row, the last at offset 89: BadMessage it says so itself" in reason
         lags.append(bench.lag())
     assert lags[0] == lags[1]
     assert len(bench.read(DEAD_LETTERS)) < 60
