@@ -13,8 +13,7 @@ from typing import Any
 from pydantic import BaseModel, SecretStr
 
 from runtime.settings import Section, Settings
-
-PREFIX = "ROOMKEEPER_"
+from runtime.variables import NESTING, PREFIX
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
@@ -26,7 +25,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
             for field in type(value).model_fields:
                 _note(
                     found,
-                    f"{PREFIX}{name}__{field}".upper(),
+                    f"{PREFIX}{name}{NESTING}{field}".upper(),
                     getattr(value, field),
                     default=_default(type(value), field),
                 )

@@ -1,10 +1,12 @@
 """Every setting, whole and validated: environment variables with the prefix `ROOMKEEPER_` and `__` between levels.
 
-`load()` is the only reader of the environment. A bad value raises `Misconfigured` with one line naming the variable.
+`load()` is the only reader of the environment. A bad value raises `Misconfigured` with one line naming the variable; an
+empty one counts as not set.
 """
 
 from __future__ import annotations
 
+import os
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,6 +14,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from runtime.dsn import Dsn
+from runtime.variables import NESTING, PREFIX, objections
 from schemas.errors import Misconfigured
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -43,7 +47,7 @@ class KafkaSettings(Section):
 class PostgresSettings(Section):
     """How to reach the database."""
 
-    dsn: SecretStr | None = Field(None, description="libpq URL; empty means the embedded or Docker database")
+    dsn: Dsn | None = Field(None, description="libpq URL; empty means the embedded or Docker database")
     pool_size: int = Field(8, ge=1, le=100)
     statement_timeout_seconds: Seconds = 30.0
 
@@ -200,6 +204,14 @@ class PollerSettings(Section):
     past_seconds: Seconds = Field(
         120.0, description="Zoom's past data lags: a run is compared with it so long after its end"
     )
+    open_seconds: Seconds = Field(
+        120.0, description="somebody's stay without an end lags so long after the end of the run"
+    )
+    recheck_seconds: Seconds = Field(
+        86_400.0, description="the list of past runs of a room in use is read so often, for runs that nobody told of"
+    )
+    changed_seconds: float = Field(0.0, ge=0, description="a room that is known to have changed lags after so long")
+    deleted_seconds: float = Field(0.0, ge=0, description="a room that Zoom does not show lags after so long")
     horizon_seconds: Seconds = Field(604_800.0, description="what happened longer ago is not asked about any more")
     refused_seconds: Seconds = Field(
         86_400.0, description="what Zoom refuses for an account's plan is not asked again for so long"
@@ -233,7 +245,7 @@ class Outbox(Section):
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,62}$", description="names the caller in records and logs")
     account_id: str = Field(min_length=1, max_length=64, description="account of every command that comes from it")
-    dsn: SecretStr = Field(description="libpq URL of the caller's database")
+    dsn: Dsn = Field(description="libpq URL of the caller's database")
 
 
 class SecuritySettings(Section):
@@ -279,7 +291,12 @@ class Settings(BaseSettings):
     """All settings of all roles."""
 
     model_config = SettingsConfigDict(
-        env_prefix="ROOMKEEPER_", env_nested_delimiter="__", frozen=True, extra="forbid", env_file=None
+        env_prefix=PREFIX,
+        env_nested_delimiter=NESTING,
+        env_ignore_empty=True,
+        frozen=True,
+        extra="forbid",
+        env_file=None,
     )
 
     kafka: KafkaSettings = KafkaSettings()
@@ -304,14 +321,16 @@ def load() -> Settings:
     """The settings of this process.
 
     Raises:
-        Misconfigured: a variable is unknown or does not hold; the message has a line per variable.
+        Misconfigured: a variable is unknown or does not hold; the message names each.
     """
+    if wrong := list(objections(Settings, os.environ)):
+        raise Misconfigured("; ".join(wrong))
     try:
         return Settings()
     except ValidationError as error:
-        lines = (f"{_variable(each['loc'])}: {each['msg']}" for each in error.errors())
-        raise Misconfigured("; ".join(lines)) from error
+        wrong = [f"{_variable(each['loc'])}: {each['msg'].removeprefix('Value error, ')}" for each in error.errors()]
+        raise Misconfigured("; ".join(wrong)) from error
 
 
 def _variable(location: tuple[int | str, ...]) -> str:
-    return "ROOMKEEPER_" + "__".join(str(part).upper() for part in location)
+    return PREFIX + NESTING.join(str(part).upper() for part in location)

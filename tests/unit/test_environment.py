@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from runtime.environment import PREFIX, environment_for_children, environment_of
+from runtime.environment import environment_for_children, environment_of
 from runtime.settings import (
     Account,
     IngressSettings,
@@ -21,6 +21,7 @@ from runtime.settings import (
     WebhookSecret,
     load,
 )
+from runtime.variables import PREFIX
 
 
 def unlike_the_defaults() -> Settings:
