@@ -100,7 +100,11 @@ def unit_of_work(event: str, *, clock: Clock, **fields: Any) -> Iterator[UnitOfW
 def _pretty(out: TextIO) -> list[Processor]:
     # FORCE_COLOR is how a parent with a terminal asks for colours through a pipe.
     colors = out.isatty() or "FORCE_COLOR" in os.environ
-    return [structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=28, timestamp_key="at")]
+    # The default shows each frame's local variables: bodies, keys and secrets among them.
+    plain = structlog.dev.plain_traceback
+    return [
+        structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=28, timestamp_key="at", exception_formatter=plain)
+    ]
 
 
 def _json() -> list[Processor]:

@@ -115,3 +115,18 @@ def test_pretty_lines_are_for_reading(out: io.StringIO) -> None:
     assert "projector.wrote" in stream.getvalue()
     assert "rows=3" in stream.getvalue()
     assert "\x1b[" not in stream.getvalue()
+
+
+@pytest.mark.parametrize("form", ["pretty", "json"])
+def test_a_traceback_shows_no_values(out: io.StringIO, form: str) -> None:
+    """Frames hold bodies and keys: where it failed is told, what it failed on is not."""
+    stream = io.StringIO()
+    configure(LogSettings(format=form), role="tests", clock=StillClock(), stream=stream)
+    secret = "x1Y2z3".upper()
+    try:
+        raise KeyError(len(secret))
+    except KeyError as error:
+        structlog.get_logger().error("something.failed", exc_info=error)
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application")
+    assert stream.getvalue().count("KeyError") >= 2
+    assert secret not in stream.getvalue()
