@@ -56,10 +56,13 @@ class TopicAdmin:
         """Connects when first asked.
 
         Raises:
-            Misconfigured: no broker is named.
+            Misconfigured: no broker is named, or a security setting does not hold.
         """
         self._kafka = kafka
-        self._client = AdminClient(dict(admin_config(kafka, client_id="topics")))
+        try:
+            self._client = AdminClient(dict(admin_config(kafka, client_id="topics")))
+        except KafkaException as error:
+            raise translate_exception(error, doing="ROOMKEEPER_KAFKA__SECURITY") from error
 
     def plan(self, catalogue: Catalogue, names: Iterable[str] | None = None) -> tuple[Step, ...]:
         """What must be done for these logical names; by default for all.
@@ -127,7 +130,8 @@ class TopicAdmin:
         try:
             known = self._client.list_topics(timeout=TIMEOUT_SECONDS).topics
         except KafkaException as error:
-            raise translate_exception(error, doing="list topics") from error
+            where = f"ROOMKEEPER_KAFKA__BOOTSTRAP_SERVERS: {self._kafka.bootstrap_servers}"
+            raise translate_exception(error, doing=f"{where}: list topics") from error
         there = {name: known[name] for name in names if name in known and known[name].error is None}
         if not there:
             return {}

@@ -51,12 +51,16 @@ _BROKEN = frozenset(
         KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
     }
 )
+_CURES = {
+    KafkaError.INVALID_REPLICATION_FACTOR: "; for a cluster with fewer brokers than topics.yaml wants, set "
+    "ROOMKEEPER_KAFKA__REPLICATION and ROOMKEEPER_KAFKA__MIN_INSYNC_REPLICAS",
+}
 
 
 def translate(error: KafkaError, *, doing: str) -> RoomkeeperError:
     """The error in Roomkeeper's terms; `doing` says what was being done, such as `produce to zoom-events`."""
-    text = f"{doing}: {error.str()} ({error.name()})"
     code = error.code()
+    text = f"{doing}: {error.str()} ({error.name()}){_CURES.get(code, '')}"
     if error.fatal() or code in _BROKEN:
         return Broken(text)
     if code in _BAD_MESSAGE:
