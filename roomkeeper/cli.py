@@ -1,11 +1,13 @@
 """The command line: one program whose commands come from the roles and are imported only when they are asked for.
 
 This is every process's outermost frame: an error of one of the four families ends it with one clear line and the exit
-code of the family; anything else is a fault of ours, ends it with its traceback, and exits 1.
+code of the family; so does a disk that is full or a file that may not be used. Anything else is a fault of ours, ends
+it with its traceback, and exits 1.
 """
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +21,9 @@ from schemas.errors import BadMessage, Misconfigured, RoomkeeperError, Unavailab
 
 BROKEN, MISCONFIGURED, UNAVAILABLE, BAD_MESSAGE = 1, 2, 3, 4
 """Exit codes, by family of errors."""
+
+_OF_THE_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EISDIR}
+"""Errors of the operating system that whoever runs the command can do something about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RoomkeeperError as error:
         typer.echo(f"roomkeeper: {error}", err=True)
         sys.exit(exit_code(error))
+    except OSError as error:
+        if error.errno not in _OF_THE_DISK:
+            raise
+        typer.echo(f"roomkeeper: {error.filename or 'a file'}: {error.strerror}", err=True)
+        sys.exit(UNAVAILABLE)
 
 
 def compose(arguments: Sequence[str]) -> typer.Typer:

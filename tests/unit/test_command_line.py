@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import sys
 from importlib import import_module
@@ -36,19 +37,24 @@ def test_every_command_can_be_asked_for_help(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
+    ("error", "code", "line"),
     [
-        (Broken("an invariant"), 1),
-        (Misconfigured("ROOMKEEPER_X: a setting"), 2),
-        (Unavailable("the broker"), 3),
-        (BadMessage("a message"), 4),
-        (DecodeError("bytes"), 4),
+        (Broken("an invariant"), 1, "an invariant"),
+        (Misconfigured("ROOMKEEPER_X: a setting"), 2, "ROOMKEEPER_X: a setting"),
+        (Unavailable("the broker"), 3, "the broker"),
+        (BadMessage("a message"), 4, "a message"),
+        (DecodeError("bytes"), 4, "bytes"),
+        (OSError(errno.ENOSPC, "No space left on device", "/data/x"), 3, "/data/x: No space left on device"),
     ],
 )
 def test_an_error_ends_the_process_with_one_line_and_the_code_of_its_family(
-    error: RoomkeeperError, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: RoomkeeperError | OSError,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Nobody reads a traceback to learn that a setting is missing."""
+    """Nobody reads a traceback to learn that a setting is missing or a disk is full."""
 
     def fail() -> None:
         raise error
@@ -63,7 +69,7 @@ def test_an_error_ends_the_process_with_one_line_and_the_code_of_its_family(
     monkeypatch.setitem(cli.COMMANDS, "fail", Entry(module=module.__name__, help="Fails.", alone=True))
     with pytest.raises(SystemExit) as ended:
         main(["fail"])
-    assert (ended.value.code, capsys.readouterr().err) == (code, f"roomkeeper: {error}\n")
+    assert (ended.value.code, capsys.readouterr().err) == (code, f"roomkeeper: {line}\n")
 
 
 def test_a_missing_setting_is_named_with_its_cure(
