@@ -8,6 +8,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ingress.api.application import create_api
@@ -32,7 +33,7 @@ from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
 from runtime.topic_admin import require_topics
-from runtime.topics import Role, physical
+from runtime.topics import Catalogue, Role, physical
 from runtime.topics import load as load_topics
 
 ROLE: Role = "ingress"
@@ -45,6 +46,8 @@ class Ingress:
     app: AsgiApp
     producer: AsyncProducer
     bell: Bell
+    jobs: tuple[asyncio.Task[None], ...]
+    """Background work that never ends by itself: one that does has failed, and leaving `ingress` raises its error."""
 
 
 class Split:
@@ -81,7 +84,7 @@ async def ingress(settings: Settings, *, clock: Clock) -> AsyncIterator[Ingress]
         refusals = Refusals(clock=clock, producer=producer, topic_prefix=prefix, process=process_name())
         stack.push_async_callback(refusals.flush)
         bell = Bell(settings.postgres, most_waiting=settings.ingress.max_waiting)
-        await stack.enter_async_context(running(refusals.run(), bell.listen()))
+        jobs = await stack.enter_async_context(running(refusals.run(), bell.listen()))
         webhooks = Webhooks(
             settings.ingress,
             secrets=secrets,
@@ -92,7 +95,7 @@ async def ingress(settings: Settings, *, clock: Clock) -> AsyncIterator[Ingress]
             metrics=metrics,
         )
         services = _services(settings, clock=clock, database=database, producer=producer, bell=bell, metrics=metrics)
-        yield Ingress(app=Split(webhooks=webhooks, api=_api(services)), producer=producer, bell=bell)
+        yield Ingress(app=Split(webhooks=webhooks, api=_api(services)), producer=producer, bell=bell, jobs=jobs)
 
 
 def process_name() -> str:
@@ -112,7 +115,8 @@ def _producer(settings: Settings) -> AsyncProducer:
 def _services(
     settings: Settings, *, clock: Clock, database: AsyncDatabase, producer: AsyncProducer, bell: Bell, metrics: Metrics
 ) -> Services:
-    readiness = Readiness(database=database, check_topics=lambda: _check_topics(settings, producer), clock=clock)
+    check_topics = partial(_check_topics, settings, producer, load_topics())
+    readiness = Readiness(database=database, check_topics=check_topics, clock=clock)
     return Services(
         settings=settings.ingress,
         clock=clock,
@@ -125,10 +129,10 @@ def _services(
     )
 
 
-def _check_topics(settings: Settings, producer: AsyncProducer) -> None:
+def _check_topics(settings: Settings, producer: AsyncProducer, catalogue: Catalogue) -> None:
     """Also over the producer's own connection: the first record of a process that is ready waits for nothing."""
-    require_topics(settings, ROLE)
-    names = [physical(name, prefix=settings.kafka.topic_prefix) for name in load_topics().used_by(ROLE)]
+    require_topics(settings, ROLE, catalogue=catalogue)
+    names = [physical(name, prefix=settings.kafka.topic_prefix) for name in catalogue.used_by(ROLE)]
     producer.look_up(names, timeout_seconds=PATIENCE_SECONDS)
 
 
@@ -138,11 +142,11 @@ def _api(services: Services) -> AsgiApp:
 
 
 @asynccontextmanager
-async def running(*jobs: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Background work while the context lasts."""
-    tasks = [asyncio.create_task(job) for job in jobs]
+async def running(*jobs: Coroutine[Any, Any, None]) -> AsyncIterator[tuple[asyncio.Task[None], ...]]:
+    """Background work while the context lasts; leaving it raises the error of a job that failed."""
+    tasks = tuple(asyncio.create_task(job) for job in jobs)
     try:
-        yield
+        yield tasks
     finally:
         for task in tasks:
             task.cancel()

@@ -28,10 +28,10 @@ def decode_cursor(cursor: str, *, scope: Sequence[str | None], parts: int) -> tu
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         digest, text = raw[:_DIGEST_BYTES], raw[_DIGEST_BYTES:]
-        place = json.loads(text)
-    except (binascii.Error, ValueError):
+        place = json.loads(text) if digest == _digest(text, scope) else None
+    except (binascii.Error, ValueError, RecursionError):  # anybody can make the digest of a text that is no place
         return None
-    if digest != _digest(text, scope) or not isinstance(place, list) or len(place) != parts:
+    if not isinstance(place, list) or len(place) != parts:
         return None
     return tuple(map(str, place))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from runtime.cipher import Cipher
+from runtime.kafka.config import MESSAGE_MAX_BYTES
 from runtime.kafka.producer import Outgoing
 from runtime.topics import ZOOM_EVENTS, physical
 from runtime.unreadable_bodies import UnreadableBodies, UnreadableBody
@@ -38,9 +39,11 @@ class Intake:
         """The record of `zoom-events`.
 
         Raises:
-            BadMessage: the body cannot be an event.
+            BadMessage: the body cannot be an event, or is too large for one: `1e15` is three times as long in a record.
         """
         key, value = zoom_event_record(body, account_id=account_id, request_id=request_id, received_at=received_at)
+        if len(value) > MESSAGE_MAX_BYTES:
+            raise BadMessage(f"{len(value)} bytes as an event, more than {MESSAGE_MAX_BYTES}")
         return Outgoing(self.events_topic, key.encode(), value)
 
     def dead_letter(

@@ -1,7 +1,7 @@
 """The HTTP server: uvicorn on uvloop and httptools, with bounds on heads, and an orderly end.
 
 On SIGTERM or SIGINT no new connection is taken, waits end with 202, requests under way get their answers, and what the
-producer holds is sent. A producer that can never send again ends the process.
+producer holds is sent. A producer that can never send again, or background work that fails, ends the process.
 """
 
 from __future__ import annotations
@@ -54,6 +54,8 @@ async def serve(settings: Settings, *, clock: Clock, announce: Announce, stop: a
     async with ingress(settings, clock=clock) as parts:
         server = Server(server_config(parts.app, settings.ingress), parts, announce=announce)
         parts.producer.broken.add_done_callback(lambda _: server.stop())
+        for job in parts.jobs:
+            job.add_done_callback(lambda _: server.stop())
         try:
             async with running(*([_stopping(server, stop)] if stop else [])):
                 await server.serve()

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from runtime.settings import Settings
-from tests.ingress import SECRET, FixedClock, Receiver, new_api_key, prepared, serving, signed
+from tests.ingress import ACCOUNT, SECRET, FixedClock, Receiver, new_api_key, prepared, serving, signed
 from tests.stack import Stack
 
 ENOUGH = 5.0
@@ -142,3 +142,13 @@ def test_a_request_to_the_api_is_bounded_as_well(strict: Receiver) -> None:
     answer = answer_to(strict.url, head(strict, b"", length=b"1025", path=b"/v1/meetings"))
     assert answer.startswith(b"HTTP/1.1 413 ")
     assert b"application/problem+json" in answer
+
+
+def test_an_event_that_grows_beyond_a_record_is_kept_sealed(receiver: Receiver) -> None:
+    """Numbers may be longer in our JSON than in the sender's: it is a dead letter then, not a 503 for ever."""
+    numbers = b",".join([b"1e15"] * 100_000)
+    answer = receiver.post(
+        b'{"event":"meeting.started","event_ts":1773136805000,"payload":{"account_id":"%b","object":{"id":1,"n":[%b]}}}'
+        % (ACCOUNT.encode(), numbers)
+    )
+    assert (answer.status_code, receiver.events(), len(receiver.dead_letters())) == (204, [], 1)

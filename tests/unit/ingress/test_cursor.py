@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+from hashlib import sha256
 
 import pytest
 from hypothesis import given
@@ -39,3 +41,12 @@ def test_a_changed_byte_is_noticed(index: int, change: int) -> None:
     raw[index] ^= change
     edited = base64.urlsafe_b64encode(raw).decode().rstrip("=")
     assert decode_cursor(edited, scope=SCOPE, parts=2) is None
+
+
+@pytest.mark.parametrize("text", ["", "7", "{}", '["a"]', "[" * 740])
+def test_what_somebody_made_into_a_cursor_is_refused(text: str) -> None:
+    """The digest is no secret: text that is no place is refused behind a digest of its own, too."""
+    scope = json.dumps(list(SCOPE)).encode()
+    digest = sha256(scope + b"\0" + text.encode()).digest()[:9]
+    made = base64.urlsafe_b64encode(digest + text.encode()).decode().rstrip("=")
+    assert decode_cursor(made, scope=SCOPE, parts=2) is None
