@@ -22,11 +22,15 @@ PINNED = re.compile(r"[a-z/]+:\d+\.\d+(\.\d+)?(-[a-z-]+)?(@sha256:[0-9a-f]{64})?
 POM = {"p": "http://maven.apache.org/POM/4.0.0"}
 
 
-@pytest.mark.parametrize("role", list(ROLES))
+EVERY_ROLE = {**ROLES, "outbox": ("outbox", "run")}
+"""A local stack has no callers with outboxes; containers may."""
+
+
+@pytest.mark.parametrize("role", list(EVERY_ROLE))
 def test_every_role_is_a_service_that_is_watched(role: str) -> None:
     """It runs the role's command, starts after topics and tables are there, and has a health check."""
     service = SERVICES[role]
-    assert service["command"] == list(ROLES[role])
+    assert service["command"] == list(EVERY_ROLE[role])
     assert service["depends_on"] == {
         "topics": {"condition": "service_completed_successfully"},
         "migrate": {"condition": "service_completed_successfully"},
@@ -50,6 +54,14 @@ def test_foreign_images_are_pinned_and_watched(service: str) -> None:
     """No tag that moves, and others wait until they answer."""
     assert PINNED.fullmatch(SERVICES[service]["image"])
     assert SERVICES[service]["healthcheck"]["test"]
+
+
+def test_the_database_is_told_its_password_alone() -> None:
+    """The secrets of Zoom's apps and the encryption keys are the roles', and no other container's."""
+    given = {name: service.get("env_file") for name, service in SERVICES.items() if not service.get("build")}
+    lines = (ROOT / "compose/postgres.env.example").read_text().splitlines()
+    assert given == {"kafka": None, "postgres": ["postgres.env"]}
+    assert [line.partition("=")[0] for line in lines if not line.startswith("#")] == ["POSTGRES_PASSWORD"]
 
 
 def test_everywhere_the_same_kafka_and_postgresql_are_meant() -> None:
