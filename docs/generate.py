@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
-from runtime.metrics.catalogue import CATALOGUE, CounterSpec, HistogramSpec, Spec
+from runtime.metrics.catalogue import CATALOGUE
+from runtime.metrics.spec import CounterSpec, HistogramSpec, Spec
 from runtime.settings import Settings
 from runtime.topics import Catalogue, Topic, load
 

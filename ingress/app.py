@@ -28,7 +28,7 @@ from ingress.webhooks import PATH, Webhooks
 from runtime.cipher import Cipher
 from runtime.clock import Clock
 from runtime.kafka.async_producer import AsyncProducer
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.ingress import INGRESS_IN_FLIGHT
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
@@ -79,7 +79,7 @@ async def ingress(settings: Settings, *, clock: Clock) -> AsyncIterator[Ingress]
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(AsyncDatabase(settings.postgres, role=ROLE))
         producer = await stack.enter_async_context(_producer(settings))
-        metrics.gauge(catalogue.INGRESS_IN_FLIGHT).set_function(lambda: producer.in_flight)
+        metrics.gauge(INGRESS_IN_FLIGHT).set_function(lambda: producer.in_flight)
         prefix = settings.kafka.topic_prefix
         refusals = Refusals(clock=clock, producer=producer, topic_prefix=prefix, process=process_name())
         stack.push_async_callback(refusals.flush)

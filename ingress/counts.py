@@ -9,9 +9,16 @@ from datetime import datetime
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from runtime.metrics import catalogue
-from runtime.metrics.catalogue import HistogramSpec
+from runtime.metrics.catalogue.ingress import (
+    INGRESS_LAST_WEBHOOK,
+    INGRESS_PRODUCE_SECONDS,
+    INGRESS_REFUSALS,
+    INGRESS_WEBHOOK_SECONDS,
+    INGRESS_WEBHOOKS,
+)
+from runtime.metrics.catalogue.shared import DEAD_LETTERS
 from runtime.metrics.registry import Metrics
+from runtime.metrics.spec import HistogramSpec
 
 
 class Spread:
@@ -55,14 +62,14 @@ class WebhookCounts(Collector):
         """A request got its answer."""
         spread = self._answers.get(outcome)
         if spread is None:
-            spread = self._answers[outcome] = Spread(catalogue.INGRESS_WEBHOOK_SECONDS)
+            spread = self._answers[outcome] = Spread(INGRESS_WEBHOOK_SECONDS)
         spread.add(seconds)
 
     def acknowledged(self, topic: str, seconds: float) -> None:
         """The broker has a record."""
         spread = self._produced.get(topic)
         if spread is None:
-            spread = self._produced[topic] = Spread(catalogue.INGRESS_PRODUCE_SECONDS)
+            spread = self._produced[topic] = Spread(INGRESS_PRODUCE_SECONDS)
         spread.add(seconds)
 
     def heard(self, account_id: str, at: datetime) -> None:
@@ -71,22 +78,22 @@ class WebhookCounts(Collector):
 
     def refused(self, reason: str) -> None:
         """A request was answered 401."""
-        self._metrics.counter(catalogue.INGRESS_REFUSALS, reason=reason).inc()
+        self._metrics.counter(INGRESS_REFUSALS, reason=reason).inc()
 
     def dead_letter(self, error: Exception) -> None:
         """An authentic body was no event."""
-        self._metrics.counter(catalogue.DEAD_LETTERS, stage="ingress", error=type(error).__name__).inc()
+        self._metrics.counter(DEAD_LETTERS, stage="ingress", error=type(error).__name__).inc()
 
     def collect(self) -> Iterable[Metric]:
         """What Prometheus is shown."""
-        spec = catalogue.INGRESS_WEBHOOKS
+        spec = INGRESS_WEBHOOKS
         counter = CounterMetricFamily(spec.name, spec.meaning, labels=spec.labels)
         for outcome, spread in list(self._answers.items()):
             counter.add_metric([outcome], sum(spread.counts))
         yield counter
-        yield _histogram(catalogue.INGRESS_WEBHOOK_SECONDS, self._answers)
-        yield _histogram(catalogue.INGRESS_PRODUCE_SECONDS, self._produced)
-        last = catalogue.INGRESS_LAST_WEBHOOK
+        yield _histogram(INGRESS_WEBHOOK_SECONDS, self._answers)
+        yield _histogram(INGRESS_PRODUCE_SECONDS, self._produced)
+        last = INGRESS_LAST_WEBHOOK
         gauge = GaugeMetricFamily(last.name, last.meaning, labels=last.labels)
         for account_id, at in list(self._heard_at.items()):
             gauge.add_metric([account_id], at.timestamp())

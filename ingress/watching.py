@@ -6,7 +6,7 @@ import structlog
 
 from ingress.body import AsgiApp, Message, Receive, Scope, Send
 from runtime.clock import Clock
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.ingress import INGRESS_REQUEST_SECONDS, INGRESS_REQUESTS
 from runtime.metrics.registry import Metrics
 
 _QUIET_ROUTES = frozenset({"/health/live", "/health/ready", "/metrics"})
@@ -43,8 +43,8 @@ class Watched:
         """The pattern of the route stands for the path, which could hold anything."""
         route = getattr(scope.get("route"), "path", "(none)")
         method = scope["method"] if scope["method"] in _METHODS else "OTHER"
-        self._metrics.counter(catalogue.INGRESS_REQUESTS, route=route, method=method, status=str(status)).inc()
-        self._metrics.histogram(catalogue.INGRESS_REQUEST_SECONDS, route=route, method=method).observe(seconds)
+        self._metrics.counter(INGRESS_REQUESTS, route=route, method=method, status=str(status)).inc()
+        self._metrics.histogram(INGRESS_REQUEST_SECONDS, route=route, method=method).observe(seconds)
         if route not in _QUIET_ROUTES:
             self._log.info(
                 "ingress.request", route=route, method=method, status=status, duration_ms=round(seconds * 1000, 1)

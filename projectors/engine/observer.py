@@ -10,7 +10,17 @@ import structlog
 
 from projectors.engine.slices import Slice, Written
 from runtime.clock import Clock
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.projectors import (
+    PROJECTOR_BATCH_RECORDS,
+    PROJECTOR_DELAY_SECONDS,
+    PROJECTOR_EXPIRED,
+    PROJECTOR_HOLDS,
+    PROJECTOR_LAG,
+    PROJECTOR_OVERTAKEN,
+    PROJECTOR_RECORDS,
+    PROJECTOR_TRANSACTION_SECONDS,
+)
+from runtime.metrics.catalogue.shared import DEAD_LETTERS
 from runtime.metrics.registry import Metrics
 from schemas.errors import Unavailable
 
@@ -32,12 +42,12 @@ class Observer:
 
     def expired(self, partition: int, *, offset: int, first: int) -> None:
         """Records between these offsets are gone. From 0 that is how a new database meets an old topic."""
-        self._metrics.counter(catalogue.PROJECTOR_EXPIRED, projection=self._name).inc(first - offset)
+        self._metrics.counter(PROJECTOR_EXPIRED, projection=self._name).inc(first - offset)
         self._log.error("projector.expired", partition=partition, offset=offset, first=first, cure="projectors rebuild")
 
     def held(self, error: Unavailable, *, wait_seconds: float) -> None:
         """The partitions are held."""
-        self._metrics.counter(catalogue.PROJECTOR_HOLDS, projection=self._name).inc()
+        self._metrics.counter(PROJECTOR_HOLDS, projection=self._name).inc()
         self._log.warning("projector.held", cause=str(error), wait_seconds=round(wait_seconds, 3))
 
     def broker_away(self, error: Unavailable) -> None:
@@ -47,7 +57,7 @@ class Observer:
     def lag(self, lag: Mapping[int, int]) -> None:
         """How far each owned partition is behind."""
         for partition, records in lag.items():
-            gauge = self._metrics.gauge(catalogue.PROJECTOR_LAG, projection=self._name, partition=str(partition))
+            gauge = self._metrics.gauge(PROJECTOR_LAG, projection=self._name, partition=str(partition))
             gauge.set(records)
 
     @contextmanager
@@ -65,21 +75,21 @@ class Observer:
         oldest_ms = min(each.records[0].timestamp_ms for each in slices)
         delay_seconds = max(0.0, self._clock.now().timestamp() - oldest_ms / 1000)
         name = self._name
-        self._metrics.counter(catalogue.PROJECTOR_RECORDS, projection=name).inc(written.applied)
-        self._metrics.histogram(catalogue.PROJECTOR_BATCH_RECORDS, projection=name).observe(records)
-        self._metrics.histogram(catalogue.PROJECTOR_TRANSACTION_SECONDS, projection=name).observe(taken_seconds)
-        self._metrics.histogram(catalogue.PROJECTOR_DELAY_SECONDS, projection=name).observe(delay_seconds)
+        self._metrics.counter(PROJECTOR_RECORDS, projection=name).inc(written.applied)
+        self._metrics.histogram(PROJECTOR_BATCH_RECORDS, projection=name).observe(records)
+        self._metrics.histogram(PROJECTOR_TRANSACTION_SECONDS, projection=name).observe(taken_seconds)
+        self._metrics.histogram(PROJECTOR_DELAY_SECONDS, projection=name).observe(delay_seconds)
         self._log.debug("projector.written", records=records, applied=written.applied, duration_ms=taken_seconds * 1000)
         if written.refused:
             self._refused(written)
         if written.overtaken:
-            self._metrics.counter(catalogue.PROJECTOR_OVERTAKEN, projection=name).inc()
+            self._metrics.counter(PROJECTOR_OVERTAKEN, projection=name).inc()
             self._log.warning("projector.overtaken", partitions=sorted(written.overtaken))
 
     def _refused(self, written: Written) -> None:
         errors = Counter(type(each.error).__name__ for each in written.refused)
         for error, count in errors.items():
-            self._metrics.counter(catalogue.DEAD_LETTERS, stage=self._stage, error=error).inc(count)
+            self._metrics.counter(DEAD_LETTERS, stage=self._stage, error=error).inc(count)
         first = written.refused[0]
         self._log.warning(
             "projector.dead_letters",

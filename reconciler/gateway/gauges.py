@@ -9,7 +9,9 @@ from reconciler.gateway.alerts import APP_NOT_PERMITTED, BREAKER_OPEN, CREDENTIA
 from reconciler.gateway.budgets import PLANS, REGISTRANT_DAILY, STATUS_DAILY
 from reconciler.statements import Statements
 from runtime.clock import Clock
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.rooms import ROOMS_QUEUE, ROOMS_QUEUE_AGE
+from runtime.metrics.catalogue.shared import ALERTS
+from runtime.metrics.catalogue.zoom import ZOOM_BREAKER, ZOOM_BUDGET_LEFT
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
@@ -35,12 +37,12 @@ class Gauges:
         for row in await self._statements.many("gauge_accounts", accounts=accounts, now=now):
             account = row["account_id"]
             for state in ("due", "leased", "later"):
-                self._metrics.gauge(catalogue.ROOMS_QUEUE, account=account, state=state).set(row[state])
+                self._metrics.gauge(ROOMS_QUEUE, account=account, state=state).set(row[state])
             age_seconds = max(0.0, (now - row["oldest_at"]).total_seconds()) if row["oldest_at"] else 0.0
-            self._metrics.gauge(catalogue.ROOMS_QUEUE_AGE, account=account).set(age_seconds)
-            self._metrics.gauge(catalogue.ZOOM_BREAKER, account=account).set(_BREAKER[row["breaker"]])
+            self._metrics.gauge(ROOMS_QUEUE_AGE, account=account).set(age_seconds)
+            self._metrics.gauge(ZOOM_BREAKER, account=account).set(_BREAKER[row["breaker"]])
             for alert in _ALERTS:
-                self._metrics.gauge(catalogue.ALERTS, account=account, alert=alert).set(alert in row["alerts"])
+                self._metrics.gauge(ALERTS, account=account, alert=alert).set(alert in row["alerts"])
         await self._budgets(accounts)
         return 0
 
@@ -58,4 +60,4 @@ class Gauges:
                 for label, full in PLANS[account.plan].per_day.items()
             ]
             for scope, calls in {**left, "label": min(labels)}.items():
-                self._metrics.gauge(catalogue.ZOOM_BUDGET_LEFT, account=account.account_id, scope=scope).set(calls)
+                self._metrics.gauge(ZOOM_BUDGET_LEFT, account=account.account_id, scope=scope).set(calls)

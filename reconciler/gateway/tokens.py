@@ -16,7 +16,7 @@ import orjson
 from reconciler.gateway.alerts import CREDENTIALS_REFUSED, TOKEN_UNAVAILABLE, Alerts
 from runtime.cipher import Cipher
 from runtime.clock import Clock
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.zoom import ZOOM_TOKEN_RENEWALS
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncConnection, AsyncDatabase
 from runtime.queries import queries
@@ -106,7 +106,7 @@ class SharedTokens:
         raise failure
 
     def _count(self, app: App, outcome: str) -> None:
-        self._metrics.counter(catalogue.ZOOM_TOKEN_RENEWALS, account=app.account_id, outcome=outcome).inc()
+        self._metrics.counter(ZOOM_TOKEN_RENEWALS, account=app.account_id, outcome=outcome).inc()
 
     async def _announced(self, app: App, token: Token) -> Token:
         self._count(app, "renewed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.zoom import ZOOM_CALL_SECONDS, ZOOM_CALLS
 from runtime.metrics.registry import Metrics
 from zoom.client.client import Call, Reply
 from zoom.client.decisions import Decision
@@ -22,11 +22,9 @@ class Watch:
     async def leave(self, call: Call, reply: Reply) -> None:
         """Count it, and how long Zoom took."""
         endpoint = call.endpoint.name
-        self._metrics.counter(catalogue.ZOOM_CALLS, endpoint=endpoint, outcome=_outcome(reply)).inc()
+        self._metrics.counter(ZOOM_CALLS, endpoint=endpoint, outcome=_outcome(reply)).inc()
         if reply.answer is not None:
-            self._metrics.histogram(catalogue.ZOOM_CALL_SECONDS, endpoint=endpoint).observe(
-                reply.answer.elapsed_seconds
-            )
+            self._metrics.histogram(ZOOM_CALL_SECONDS, endpoint=endpoint).observe(reply.answer.elapsed_seconds)
 
 
 def _outcome(reply: Reply) -> str:

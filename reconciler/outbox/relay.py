@@ -18,7 +18,7 @@ from reconciler.outbox.rows import REASON_CHARS, Row, command_of
 from reconciler.rooms.reporting import Sender
 from runtime.clock import Clock
 from runtime.kafka.producer import Delivery, Outgoing
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.rooms import OUTBOX_ROWS
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncConnection, AsyncDatabase
 from runtime.queries import queries
@@ -67,7 +67,7 @@ class Relay:
             moved = await self._send(rows)
             await self._settle(connection, moved)
         for outcome, number in (("moved", len(moved.sent)), ("rejected", len(moved.rejected))):
-            self._metrics.counter(catalogue.OUTBOX_ROWS, outbox=self._name, outcome=outcome).inc(number)
+            self._metrics.counter(OUTBOX_ROWS, outbox=self._name, outcome=outcome).inc(number)
         if moved.trouble is not None:
             raise moved.trouble
         return len(rows)

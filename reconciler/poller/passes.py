@@ -21,7 +21,7 @@ from reconciler.poller.past import RunCompared, next_comparison
 from reconciler.poller.silences import Silences
 from reconciler.statements import Statements
 from runtime.clock import Clock
-from runtime.metrics.catalogue import (
+from runtime.metrics.catalogue.poller import (
     POLLER_LAGGING,
     POLLER_OBSERVATIONS,
     POLLER_RUNS,

@@ -13,7 +13,8 @@ from reconciler.poller.webhook_logs import Delivery
 from runtime.cipher import Cipher
 from runtime.clock import Clock
 from runtime.kafka.producer import Outgoing
-from runtime.metrics.catalogue import DEAD_LETTERS, POLLER_DELIVERIES
+from runtime.metrics.catalogue.poller import POLLER_DELIVERIES
+from runtime.metrics.catalogue.shared import DEAD_LETTERS
 from runtime.metrics.registry import Metrics
 from runtime.settings import Settings
 from runtime.topics import ZOOM_EVENTS, physical

@@ -22,7 +22,7 @@ from reconciler.statements import Statements
 from runtime.backoff import Backoff
 from runtime.clock import Clock
 from runtime.kafka.async_producer import AsyncProducer
-from runtime.metrics.catalogue import POLLER_LEADS, POLLER_PASS_SECONDS
+from runtime.metrics.catalogue.poller import POLLER_LEADS, POLLER_PASS_SECONDS
 from runtime.metrics.registry import Metrics
 from runtime.metrics.server import serving
 from runtime.postgres import AsyncDatabase

@@ -21,7 +21,7 @@ from reconciler.rooms.results import Concluded, Kept, Result
 from reconciler.rooms.zoom import Job
 from runtime.backoff import Backoff
 from runtime.clock import Clock
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.rooms import ROOMS_CLAIMED, ROOMS_OUTCOMES, ROOMS_WORK_SECONDS
 from runtime.metrics.registry import Metrics
 from runtime.randomness import Random
 from runtime.settings import RoomSettings
@@ -160,7 +160,7 @@ class RoomWorker:
     def _took(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         self._in_hand.update({each.request.epoch: each.request for each in claimed})
         for each in claimed:
-            self._metrics.counter(catalogue.ROOMS_CLAIMED, action=each.request.action).inc()
+            self._metrics.counter(ROOMS_CLAIMED, action=each.request.action).inc()
         return claimed
 
     async def _work(self, claimed: Claimed) -> None:
@@ -189,10 +189,10 @@ class RoomWorker:
 
     def _tell(self, request: Request, result: Result, *, seconds: float) -> None:
         action = request.action
-        self._metrics.counter(catalogue.ROOMS_OUTCOMES, action=action, outcome=result.outcome).inc()
+        self._metrics.counter(ROOMS_OUTCOMES, action=action, outcome=result.outcome).inc()
         if isinstance(result, Concluded):
             age = self._clock.now() - request.added_at
-            self._metrics.histogram(catalogue.ROOMS_WORK_SECONDS, action=action).observe(max(0.0, age.total_seconds()))
+            self._metrics.histogram(ROOMS_WORK_SECONDS, action=action).observe(max(0.0, age.total_seconds()))
         self._log.info(
             "rooms.request",
             account=request.account_id,

@@ -7,7 +7,7 @@ from typing import TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from runtime.metrics.catalogue import CounterSpec, GaugeSpec, HistogramSpec
+from runtime.metrics.spec import CounterSpec, GaugeSpec, HistogramSpec
 
 M = TypeVar("M", Counter, Gauge, Histogram)
 

@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from reconciler.poller.deliveries import PAGES, Deliveries
 from runtime.cipher import Cipher, new_key
 from runtime.kafka.producer import Outgoing
-from runtime.metrics.catalogue import POLLER_DELIVERIES
+from runtime.metrics.catalogue.poller import POLLER_DELIVERIES
 from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase, connect
 from runtime.settings import SecuritySettings, Settings

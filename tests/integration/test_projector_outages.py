@@ -16,7 +16,7 @@ from projectors.projection import Decoded
 from projectors.service import Stalled
 from runtime.clock import SystemClock
 from runtime.kafka.producer import Producer
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.projectors import PROJECTOR_HOLDS
 from runtime.metrics.registry import Metrics
 from runtime.randomness import seeded
 from runtime.settings import Settings
@@ -34,7 +34,7 @@ def breakable(private_stack: Stack) -> Iterator[Settings]:
 
 def holds(projector: Running) -> float:
     """How often the tally was held."""
-    return projector.metrics.value(catalogue.PROJECTOR_HOLDS, projection="tally")
+    return projector.metrics.value(PROJECTOR_HOLDS, projection="tally")
 
 
 def test_a_database_that_is_away_holds_the_records(breakable: Settings, private_stack: Stack) -> None:
@@ -72,7 +72,7 @@ def test_a_poison_record_waits_for_the_topic_of_dead_letters(settings: Settings)
     produce(ready, [b"{bad"])
     nowhere = ready.kafka.model_copy(update={"bootstrap_servers": "127.0.0.1:9"})
     with Producer(nowhere, client_id="tests", timeout_seconds=1.0) as producer, alone(ready, producer) as metrics:
-        wait_for(lambda: metrics.value(catalogue.PROJECTOR_HOLDS, projection="tally") >= 2, what="holds")
+        wait_for(lambda: metrics.value(PROJECTOR_HOLDS, projection="tally") >= 2, what="holds")
     held = sum(stored_offsets(ready).values())
     with running(ready):
         wait_for(lambda: sum(stored_offsets(ready).values()) == 1, what="the offset behind the poison")

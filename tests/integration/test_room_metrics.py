@@ -10,7 +10,9 @@ from pydantic import SecretStr
 
 from reconciler.gateway.alerts import BREAKER_OPEN
 from reconciler.rooms.service import room_service
-from runtime.metrics import catalogue
+from runtime.metrics.catalogue.rooms import ROOMS_CLAIMED, ROOMS_OUTCOMES, ROOMS_QUEUE
+from runtime.metrics.catalogue.shared import ALERTS
+from runtime.metrics.catalogue.zoom import ZOOM_BREAKER, ZOOM_BUDGET_LEFT, ZOOM_CALLS, ZOOM_TOKEN_RENEWALS
 from runtime.metrics.registry import Metrics
 from runtime.metrics.server import serving
 from runtime.settings import Account, MetricsSettings, Settings
@@ -59,16 +61,16 @@ async def test_room_worker_shows_its_work_and_what_all_share(plane: Plane) -> No
         await service.chores["gauges"].run_once()
     account = ACCOUNT.account_id
     counted = {
-        "claimed": metrics.value(catalogue.ROOMS_CLAIMED, action="create"),
-        "done": metrics.value(catalogue.ROOMS_OUTCOMES, action="create", outcome="done"),
-        "failed": metrics.value(catalogue.ROOMS_OUTCOMES, action="create", outcome="failed"),
-        "calls": metrics.value(catalogue.ZOOM_CALLS, endpoint="create", outcome="done"),
-        "refused": metrics.value(catalogue.ZOOM_CALLS, endpoint="create", outcome="400"),
-        "tokens": metrics.value(catalogue.ZOOM_TOKEN_RENEWALS, account=account, outcome="renewed"),
-        "due": metrics.value(catalogue.ROOMS_QUEUE, account=account, state="due"),
-        "breaker": metrics.value(catalogue.ZOOM_BREAKER, account=account),
-        "host": metrics.value(catalogue.ZOOM_BUDGET_LEFT, account=account, scope="host"),
-        "alert": metrics.value(catalogue.ALERTS, account=account, alert=BREAKER_OPEN),
+        "claimed": metrics.value(ROOMS_CLAIMED, action="create"),
+        "done": metrics.value(ROOMS_OUTCOMES, action="create", outcome="done"),
+        "failed": metrics.value(ROOMS_OUTCOMES, action="create", outcome="failed"),
+        "calls": metrics.value(ZOOM_CALLS, endpoint="create", outcome="done"),
+        "refused": metrics.value(ZOOM_CALLS, endpoint="create", outcome="400"),
+        "tokens": metrics.value(ZOOM_TOKEN_RENEWALS, account=account, outcome="renewed"),
+        "due": metrics.value(ROOMS_QUEUE, account=account, state="due"),
+        "breaker": metrics.value(ZOOM_BREAKER, account=account),
+        "host": metrics.value(ZOOM_BUDGET_LEFT, account=account, scope="host"),
+        "alert": metrics.value(ALERTS, account=account, alert=BREAKER_OPEN),
     }
     with serving(metrics, MetricsSettings(port=0)) as port:
         async with httpx.AsyncClient() as http:
