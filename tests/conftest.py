@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from runtime.settings import KafkaSettings, PostgresSettings, Settings, load
 from tests import effort
-from tests.stack import Stack, running_stack
+from tests.stack import Stack, quick_folder, running_stack
 
 effort.register()
 
@@ -18,10 +16,7 @@ effort.register()
 @pytest.fixture(scope="session")
 def stack() -> Iterator[Stack]:
     """The broker and database of the run: the given addresses, else Docker's, else embedded ones."""
-    with (
-        tempfile.TemporaryDirectory(prefix="roomkeeper-tests-") as folder,
-        running_stack(load(), Path(folder)) as running,
-    ):
+    with quick_folder() as folder, running_stack(load(), folder) as running:
         yield running
 
 
@@ -39,10 +34,7 @@ def breakable_stack(stack: Stack) -> Iterator[Stack]:
         yield stack
         return
     alone = load().model_copy(update={"kafka": KafkaSettings(), "postgres": PostgresSettings()})
-    with (
-        tempfile.TemporaryDirectory(prefix="roomkeeper-tests-") as folder,
-        running_stack(alone, Path(folder)) as running,
-    ):
+    with quick_folder() as folder, running_stack(alone, folder) as running:
         yield running
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -14,7 +15,9 @@ from simulator.config import AccountConfig
 from simulator.faults import Fault, Kind, Target
 from tests.simulated_zoom import ACCOUNT, ManualClock, SimulatedZoom
 from zoom.client.client import Gate, Tries, ZoomClient
+from zoom.client.decisions import NO_CODE
 from zoom.client.tokens import App, ProcessTokens, TokenCall, TokenKeeper
+from zoom.client.transport import Answer
 
 AT_ONCE = Tries(most=4, first_seconds=0.0, limit_seconds=0.0, call_seconds=5.0)
 
@@ -66,3 +69,16 @@ def order(zoom: SimulatedZoom, kind: Kind, *names: str, count: int | None = 1, *
 def calls(zoom: SimulatedZoom, endpoint: str) -> dict[int, int]:
     """How often an endpoint was called, by status; 0 where it gave no answer."""
     return {status: count for (name, status), count in zoom.service.calls.items() if name == endpoint}
+
+
+def answer(status: int) -> Answer:
+    """An answer of that status."""
+    return Answer(
+        status=status,
+        document=None,
+        code=NO_CODE if status >= 500 else status,
+        message="",
+        headers={},
+        sent_at=datetime(2026, 12, 1, tzinfo=UTC),
+        elapsed_seconds=0.1,
+    )

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from reconciler.gateway.budgets import Budgets
 from reconciler.gateway.hosts import Hosts
 from runtime.postgres import AsyncDatabase
-from runtime.settings import Settings, ZoomSettings
-from tests.command_plane import Plane, command_plane
+from runtime.settings import ZoomSettings
+from tests.command_plane import Plane
 from tests.simulated_zoom import ACCOUNT, HOST
 from tests.zoom_calls import calls, zoom_client
 from zoom.client.client import Call
@@ -18,13 +14,6 @@ from zoom.client.decisions import Decision
 from zoom.client.endpoints import CREATE
 
 BODY = {"topic": "Planning call", "type": 2, "start_time": "2027-03-20T09:00:00Z", "duration": 30}
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A simulated Zoom over the test's database."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def test_one_host_has_one_budget_under_all_its_names(plane: Plane) -> None:

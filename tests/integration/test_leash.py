@@ -23,7 +23,8 @@ time.sleep(600)
 """
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); signal.pause()"
 OWNER = """
-import subprocess, sys, threading
+import signal, subprocess, sys, threading
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has it ignored
 from roomkeeper.embedded.process import LeashedProcess
 family = sys.argv[1]
 def own():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -11,19 +11,11 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from reconciler.rooms.worker import RoomWorker
-from runtime.settings import Settings
 from simulator import answers
 from simulator.faults import Kind
-from tests.command_plane import QUICK, Plane, command_plane
+from tests.command_plane import QUICK, Plane
 from tests.simulated_zoom import ACCOUNT
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 @asynccontextmanager
@@ -128,6 +120,19 @@ async def test_changed_room_is_left(plane: Plane, setting: str, problem: str | N
     reports = [each.kind for each in plane.sent.outcomes() if each.kind.startswith("drift")]
     assert (calls(plane.zoom, "update"), len(reports), plane.rooms()[0].details.topic) == ({}, 1, "Theirs")
     assert (plane.meeting.problem.code if plane.meeting.problem else None) == problem
+
+
+async def test_recovered_room_is_ready_again(plane: Plane) -> None:
+    """ZC44: a room that was gone and that a list shows again is the meeting's, whatever the setting; nothing is written."""
+    async with ready(plane, "report") as worker:
+        plane.rooms()[0].deleted_at = plane.clock.now()
+        await sweep(plane)
+        gone = plane.meeting.room_status
+        plane.rooms(exist=False)[0].deleted_at = None
+        await sweep(plane)
+        await work(plane, worker)
+    assert (gone, plane.meeting.room_status, plane.meeting.problem) == ("gone", "ready", None)
+    assert (calls(plane.zoom, "update"), len(plane.rooms())) == ({}, 1)
 
 
 async def test_deleted_room_is_told(plane: Plane) -> None:

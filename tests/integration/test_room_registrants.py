@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from reconciler.rooms.worker import RoomWorker
-from runtime.settings import Settings
 from schemas.records.meeting_events import RegistrantState
 from simulator.faults import Kind
 from simulator.model import Registrant
-from tests.command_plane import Plane, command_plane
+from tests.command_plane import Plane
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 @asynccontextmanager

@@ -6,18 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime.settings import Settings
 from simulator.faults import Kind
-from tests.command_plane import Plane, command_plane
+from tests.command_plane import Plane
 from tests.simulated_zoom import ACCOUNT
 from tests.zoom_calls import order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def test_nothing_secret_is_kept_or_told(plane: Plane, capfd: pytest.CaptureFixture[str]) -> None:
