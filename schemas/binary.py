@@ -1,16 +1,16 @@
-"""Avro's binary encoding for flat records, without a schema walk: what the hottest records are written and read with.
+"""Avro's binary encoding without a schema walk: what records of today's versions are written and read with.
 
-The bytes are those that fastavro writes under the same schema; a property test holds it. A record is flat when its
-fields are texts, bytes, integers, booleans, times, arrays of texts, or an optional one of these. Source: Apache Avro
-specification 1.12, "Binary encoding".
+The bytes are those that fastavro writes under the same schema; a property test holds it. Fields are texts, bytes,
+integers, booleans, times, records, arrays of these, or an optional one of these. Source: Apache Avro specification
+1.12, "Binary encoding".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, get_args, get_origin, get_type_hints
@@ -148,32 +148,11 @@ def read_time(value: bytes, at: int) -> tuple[datetime, int]:
     return _EPOCH + timedelta(milliseconds=ms), at
 
 
-def write_texts(texts: tuple[str, ...]) -> bytes:
-    """An array in one block."""
-    if not texts:
-        return b"\0"
-    return b"".join((write_long(len(texts)), *map(write_text, texts), b"\0"))
-
-
-def read_texts(value: bytes, at: int) -> tuple[tuple[str, ...], int]:
-    """The array of texts that starts at `at`, in however many blocks."""
-    texts: list[str] = []
-    count, at = read_long(value, at)
-    while count:
-        if count < 0:  # a block that also says its size
-            _, at = read_long(value, at)
-        for _ in range(abs(count)):
-            text, at = read_text(value, at)
-            texts.append(text)
-        count, at = read_long(value, at)
-    return tuple(texts), at
-
-
-class Flat(Generic[R]):
-    """Writer and reader of one flat record."""
+class Coder(Generic[R]):
+    """Writer and reader of one record."""
 
     def __init__(self, record: type[R]) -> None:
-        """Raises KeyError when the record is not flat."""
+        """Raises KeyError for a field of another type than those above."""
         hints = get_type_hints(record)
         names = [each.name for each in fields(record)]  # type: ignore[arg-type]  # records are dataclasses
         coders = [_coders(hints[name]) for name in names]
@@ -217,10 +196,46 @@ def _read_boolean(value: bytes, at: int) -> tuple[bool, int]:
     return value[at] == 1, at + 1
 
 
+@cache
+def coder_of(record: type[R]) -> Coder[R]:
+    """The one writer and reader of these records."""
+    return Coder(record)
+
+
 def _coders(hint: Any) -> tuple[Write, Read]:
     if get_origin(hint) is UnionType:
-        return _optional(*_CODERS[next(each for each in get_args(hint) if each is not NoneType)])
+        return _optional(*_coders(next(each for each in get_args(hint) if each is not NoneType)))
+    if get_origin(hint) is tuple:
+        return _array(*_coders(get_args(hint)[0]))
+    if is_dataclass(hint):
+        nested: Coder[Any] = coder_of(hint)  # type: ignore[arg-type]  # a hint is a class, no instance of one
+        return nested.encode, nested.decode
     return _CODERS[hint]
+
+
+def _array(write: Write, read: Read) -> tuple[Write, Read]:
+    def write_array(values: tuple[Any, ...]) -> bytes:
+        """In one block."""
+        if not values:
+            return b"\0"
+        return b"".join((write_long(len(values)), *map(write, values), b"\0"))
+
+    def read_array(value: bytes, at: int) -> tuple[tuple[Any, ...], int]:
+        """In however many blocks."""
+        if value[at] == 0:
+            return (), at + 1
+        found: list[Any] = []
+        count, at = read_long(value, at)
+        while count:
+            if count < 0:  # a block that also says its size
+                _, at = read_long(value, at)
+            for _ in range(abs(count)):
+                one, at = read(value, at)
+                found.append(one)
+            count, at = read_long(value, at)
+        return tuple(found), at
+
+    return write_array, read_array
 
 
 def _optional(write: Write, read: Read) -> tuple[Write, Read]:
@@ -245,5 +260,6 @@ _CODERS: dict[Any, tuple[Write, Read]] = {
     int: (write_long, read_long),
     bool: (_write_boolean, _read_boolean),
     datetime: (write_time, read_time),
-    tuple[str, ...]: (write_texts, read_texts),
 }
+write_texts, read_texts = _array(write_text, read_text)
+"""An array of texts: in one block, and in however many."""

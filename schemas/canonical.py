@@ -8,4 +8,7 @@ from typing import Any
 
 def canonical_json(value: Any) -> str:
     """The value with its keys sorted, without spaces, in plain Unicode."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -15,13 +15,13 @@ from importlib.resources import files
 from io import BytesIO
 from typing import Any, TypeVar
 
-from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro import parse_schema, schemaless_reader
 from fastavro.schema import fingerprint, to_parsing_canonical_form
 
-from schemas.binary import Flat
+from schemas.binary import Coder, coder_of
 from schemas.catalogue import RECORDS
 from schemas.errors import DecodeError
-from schemas.mapping import from_avro, to_avro
+from schemas.mapping import from_avro
 
 R = TypeVar("R")
 
@@ -81,13 +81,7 @@ def encode(record: object) -> bytes:
     """
     record_class: Any = type(record)
     schema = _schemas()[1][record_class.__name__]
-    flat = _flat(record_class)
-    if flat is not None:
-        return schema.header + flat.encode(record)
-    out = BytesIO()
-    out.write(schema.header)
-    schemaless_writer(out, schema.parsed, to_avro(record))
-    return out.getvalue()
+    return schema.header + coder_of(record_class).encode(record)
 
 
 def decode(value: bytes | None, *expected: type[R]) -> R:
@@ -107,9 +101,10 @@ def decode(value: bytes | None, *expected: type[R]) -> R:
         names = " or ".join(each.__name__ for each in expected)
         raise DecodeError(f"holds a {writer.record} where {names} belongs")
     reader = today[writer.record]
-    flat = _flat(wanted) if writer is reader else None
     found: R = (
-        _read_flat(value, flat) if flat is not None else from_avro(wanted, resolve(value, writer=writer, reader=reader))
+        _read(value, coder_of(wanted))
+        if writer is reader
+        else from_avro(wanted, resolve(value, writer=writer, reader=reader))
     )
     return found
 
@@ -120,23 +115,14 @@ def header(record: type) -> bytes:
     return _schemas()[1][record.__name__].header
 
 
-@cache
-def _flat(record: Any) -> Flat[Any] | None:
-    """The quick writer and reader of a flat record; None for one that is not flat."""
+def _read(value: bytes, coder: Coder[R]) -> R:
     try:
-        return Flat(record)
-    except KeyError:
-        return None
-
-
-def _read_flat(value: bytes, flat: Flat[R]) -> R:
-    try:
-        record, end = flat.decode(value, HEADER_BYTES)
+        record, end = coder.decode(value, HEADER_BYTES)
     except (IndexError, ValueError, OverflowError) as error:
-        raise DecodeError(f"truncated or damaged {flat.name}: {type(error).__name__}") from error
+        raise DecodeError(f"truncated or damaged {coder.name}: {type(error).__name__}") from error
     if end != len(value):
         problem = f"{len(value) - end} bytes after the end of the" if end < len(value) else "truncated or damaged"
-        raise DecodeError(f"{problem} {flat.name}")
+        raise DecodeError(f"{problem} {coder.name}")
     return record
 
 

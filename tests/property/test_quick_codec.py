@@ -1,4 +1,4 @@
-"""The quick codec of flat records, beside fastavro."""
+"""The quick codec of records, beside fastavro."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from fastavro import schemaless_reader, schemaless_writer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.binary import Flat, read_long, read_ms, write_long
+from schemas.binary import coder_of, read_long, read_ms, write_long
 from schemas.catalogue import RECORDS
 from schemas.codec import HEADER_BYTES, Schema, encode, load, name_and_text
 from schemas.mapping import from_avro, to_avro
 from tests.effort import examples
 from tests.record_strategies import records
 
-FLAT = ("ZoomEvent", "RoomEvent", "RoomEntry", "Revised", "SecurityAlert", "CommandAnswer")
-flat_record = pytest.mark.parametrize("name", FLAT)
+each_record = pytest.mark.parametrize("name", RECORDS)
 
 
 def schema(name: str) -> Schema:
@@ -26,10 +25,10 @@ def schema(name: str) -> Schema:
     return max((each for each in load(name_and_text()) if each.record == name), key=lambda each: each.version)
 
 
-@flat_record
-@examples(60)
+@each_record
+@examples(30)
 @given(data=st.data())
-def test_flat_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> None:
+def test_quick_bytes_are_those_of_fastavro(name: str, data: st.DataObject) -> None:
     """What the quick writer writes, fastavro would have written."""
     record = data.draw(records(RECORDS[name]))
     out = BytesIO()
@@ -45,16 +44,16 @@ def test_a_time_is_read_as_any_long(number: int, after: bytes) -> None:
     assert read_ms(value, 1) == read_long(value, 1) == (number, len(value) - len(after))
 
 
-@flat_record
-@examples(60)
+@each_record
+@examples(30)
 @given(data=st.data())
-def test_flat_reading_is_that_of_fastavro(name: str, data: st.DataObject) -> None:
+def test_quick_reading_is_that_of_fastavro(name: str, data: st.DataObject) -> None:
     """What the quick reader reads, fastavro would have read."""
     record = data.draw(records(RECORDS[name]))
     body = encode(record)[HEADER_BYTES:]
     plain: Any = schemaless_reader(BytesIO(body), schema(name).parsed, None)
     read: Any = from_avro(RECORDS[name], plain)
-    assert Flat(RECORDS[name]).decode(body, 0) == (read, len(body))
+    assert coder_of(RECORDS[name]).decode(body, 0) == (read, len(body))
 
 
 @pytest.mark.parametrize(
