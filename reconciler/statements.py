@@ -18,15 +18,15 @@ class Statements:
 
     async def many(self, name: str, /, **values: Any) -> list[dict[str, Any]]:
         """All rows."""
-        async with self._database.connection(name) as connection:
+        async with self._database.statement(name) as connection:
             return await (await connection.execute(self._queries[name], values)).fetchall()
 
     async def one(self, name: str, /, **values: Any) -> dict[str, Any] | None:
         """The first row; None when there is none."""
-        async with self._database.connection(name) as connection:
+        async with self._database.statement(name) as connection:
             return await (await connection.execute(self._queries[name], values)).fetchone()
 
     async def run(self, name: str, /, **values: Any) -> None:
         """No rows."""
-        async with self._database.connection(name) as connection:
+        async with self._database.statement(name) as connection:
             await connection.execute(self._queries[name], values)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from psycopg.errors import UniqueViolation
 from pydantic import SecretStr
@@ -80,6 +83,47 @@ def test_errors_do_not_quote_the_values_of_a_row(settings: Settings) -> None:
         connection.execute("CREATE TABLE people (email text UNIQUE)")
         connection.execute("INSERT INTO people VALUES ('ada@example.com'), ('ada@example.com')")
     assert "ada@example.com" not in str(raised.value)
+
+
+async def test_a_statement_is_committed_when_it_returns(settings: Settings) -> None:
+    """Others see at once what a statement outside of a transaction wrote; what follows it cannot take it back."""
+    async with AsyncDatabase(settings.postgres, role="tests") as database:
+        with pytest.raises(ZeroDivisionError):
+            async with database.statement("make") as connection:
+                await connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
+                raise ZeroDivisionError
+        async with database.connection("read") as connection:
+            assert await (await connection.execute("SELECT n FROM kept")).fetchall() == [{"n": 1}]
+
+
+async def test_a_statement_that_was_broken_off_leaves_transactions_whole(settings: Settings) -> None:
+    """Whoever gets the connection next has a transaction, however the statement before ended."""
+    postgres = settings.postgres.model_copy(update={"pool_size": 1})
+    async with AsyncDatabase(postgres, role="tests") as database:
+        async with database.statement("make") as connection:
+            await connection.execute("CREATE TABLE kept (n integer)")
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2), database.statement("wait") as connection:
+                await connection.execute("SELECT pg_sleep(30)")
+        with suppress(ZeroDivisionError):
+            async with database.connection("write") as connection:
+                await connection.execute("INSERT INTO kept VALUES (1)")
+                raise ZeroDivisionError
+        async with database.connection("read") as connection:
+            assert await (await connection.execute("SELECT n FROM kept")).fetchall() == []
+
+
+async def test_a_pool_of_a_loop_works_again_after_the_database_was_away(private_stack: Stack) -> None:
+    """A connection that the server closed while nobody used it is given to nobody."""
+    server = private_stack.backing.database
+    assert server is not None
+    async with AsyncDatabase(private_stack.settings.postgres, role="tests") as database:
+        async with database.statement("read") as connection:
+            await connection.execute("SELECT 1")
+        server.kill()
+        server.start()
+        async with database.statement("read") as connection:
+            assert await (await connection.execute("SELECT 1 AS n")).fetchone() == {"n": 1}
 
 
 def test_a_pool_works_again_after_the_database_was_away(private_stack: Stack) -> None:
