@@ -18,7 +18,7 @@ from zoom.client.client import Call, Permit, Reply, ZoomClient, always
 from zoom.client.decisions import NO_CODE, Decision
 from zoom.client.endpoints import CREATE, DELETE, GET, REGISTER, REGISTRANT_STATUS, REGISTRANTS, UPDATE
 from zoom.client.lists import Listing, list_rooms
-from zoom.client.rooms import differences, key_of, number_of, room_body, shown_by, shown_text
+from zoom.client.rooms import differences, key_of, number_of, room_body, shown_by, text_of
 from zoom.observations import Asked, observation
 
 
@@ -134,7 +134,7 @@ class RoomCalls:
         """The room in the answer to a create or a read; `key` is the one that the meeting knows it by."""
         if reply.answer is None or reply.ruling.decision is not Decision.DONE:
             raise AssertionError("only a success shows a room")
-        document, answer = reply.document, reply.answer
+        document, answer, shown = reply.document, reply.answer, shown_by(reply.document)
         carried = self.key_of(meeting.account_id, document)
         sent = self._body(meeting.account_id, meeting.details, key=ProviderKey(key or carried or ""))
         room = RoomFound(
@@ -144,12 +144,12 @@ class RoomCalls:
             host=host,
             join_url=str(document.get("join_url") or ""),
             provider_key=carried,
-            shown=shown_text(document),
+            shown=text_of(shown),
             shown_at=answer.sent_at,
         )
         return Seen(
             room=room,
-            differences=differences(sent, shown_by(document), details=meeting.details, now=self._clock.now()),
+            differences=differences(sent, shown, details=meeting.details, now=self._clock.now()),
             event=self._event(reply, account_id=meeting.account_id, zoom_id=room.zoom_id),
             running=document.get("status") == "started",
         )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any
 
 from schemas.canonical import canonical_json
 from schemas.ids import ProviderKey, ZoomId
-from schemas.records.meeting_commands import MeetingDetails, Recurrence
+from schemas.records.meeting_commands import MeetingDetails, Recurrence, RoomSettings
 from schemas.recurrence import occurrences
 from schemas.schedule import Start, is_ambiguous
 
@@ -35,7 +36,7 @@ def room_body(details: MeetingDetails, *, key: ProviderKey, tracking_field: str 
         "timezone": timezone,
         "duration": details.duration_minutes,
         "agenda": agenda_with(key, details.agenda),
-        "settings": asdict(details.settings) | {"use_pmi": False},
+        "settings": _sent_settings(details.settings),
     }
     if details.recurrence:
         body["recurrence"] = _recurrence(details.recurrence)
@@ -91,7 +92,12 @@ def shown_by(room: Json) -> dict[str, Any]:
 
 def shown_text(room: Json) -> str:
     """The same as one canonical text."""
-    return canonical_json(shown_by(room))
+    return text_of(shown_by(room))
+
+
+def text_of(shown: Json) -> str:
+    """What a room shows as one canonical text."""
+    return canonical_json(shown)
 
 
 def differences(sent: Json, shown: Json, *, details: MeetingDetails, now: datetime) -> tuple[str, ...]:
@@ -102,8 +108,8 @@ def differences(sent: Json, shown: Json, *, details: MeetingDetails, now: dateti
     names = [name for name in ("topic", "duration") if name in shown and shown[name] != sent[name]]
     if "agenda" in shown and shown["agenda"] != _plain(sent["agenda"]):
         names.append("agenda")
-    coming = [at for at in occurrences(details) if at > now]
-    if "start_at" in shown and len(coming) == len(occurrences(details)) and shown["start_at"] != _instant(coming[0]):
+    dates = occurrences(details)
+    if "start_at" in shown and dates and min(dates) > now and shown["start_at"] != _instant(dates[0]):
         names.append("start_time")
     for name, value in sorted(sent["settings"].items()):
         there = shown.get("settings", {})
@@ -127,18 +133,27 @@ _SETTINGS = frozenset(
 )
 
 
+_SENT_SETTINGS = tuple(each.name for each in fields(RoomSettings))
+_values_of = attrgetter(*_SENT_SETTINGS)
+_SECONDS = len("2026-03-20T09:00:00")
+
+
+def _sent_settings(settings: RoomSettings) -> dict[str, Any]:
+    return {**dict(zip(_SENT_SETTINGS, _values_of(settings), strict=True)), "use_pmi": False}
+
+
 def _start(details: MeetingDetails) -> tuple[str, str]:
     """Wall time and zone, or `…Z` and UTC; never Z beside another zone, which Zoom has read in either way."""
     start = Start(local=details.start_local, timezone=details.timezone, at=details.start_at)
     if details.timezone == "UTC" or (details.recurrence is None and is_ambiguous(start)):
-        return details.start_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "UTC"
+        return _instant(details.start_at), "UTC"
     return details.start_local, details.timezone
 
 
 def _recurrence(rule: Recurrence) -> dict[str, Any]:
     body = {name: value for name, value in asdict(rule).items() if value is not None and name != "end_at"}
     if rule.end_at is not None:
-        body["end_date_time"] = rule.end_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        body["end_date_time"] = _instant(rule.end_at)
     return body
 
 
@@ -158,15 +173,16 @@ def _shown_instant(text: str) -> str:
 
 
 def _instant(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).isoformat()[:_SECONDS] + "Z"
 
 
 def _setting(name: str, value: Any) -> Any:
     """Lists of hosts are compared as sets, however they are separated."""
-    if name != "alternative_hosts" or not isinstance(value, str):
+    if name != "alternative_hosts" or not value or not isinstance(value, str):
         return value
     return ";".join(sorted(each.strip().lower() for each in re.split(r"[;,]", value) if each.strip()))
 
 
 def _plain(text: str) -> str:
+    """The text without blanks at the ends of its lines, which Zoom drops."""
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()
