@@ -12,6 +12,7 @@ from typing import Literal
 from runtime.topics import Shape
 
 CLEANUP = "cleanup.policy"
+IN_SYNC = "min.insync.replicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Step:
     changes: Mapping[str, str]
     """Of `alter`: the configs to set."""
     why: str
-    """In words; empty for `keep`."""
+    """In words; empty when the topic is as declared."""
 
     @property
     def blocks(self) -> bool:
@@ -57,6 +58,13 @@ def _step(name: str, wanted: Shape, found: Shape | None) -> Step:
     if found.partitions != wanted.partitions:
         why = f"{found.partitions} partitions instead of {wanted.partitions}"
         return Step(topic=name, action="refuse", wanted=wanted, found=found, changes={}, why=why)
-    changes = {key: value for key, value in wanted.configs.items() if found.configs.get(key) != value}
-    why = ", ".join(f"{key} {found.configs.get(key)} instead of {value}" for key, value in changes.items())
-    return Step(topic=name, action="alter" if changes else "keep", wanted=wanted, found=found, changes=changes, why=why)
+    differing = {key: value for key, value in wanted.configs.items() if found.configs.get(key) != value}
+    # With more in-sync replicas wanted than there are replicas, nobody could write to the topic any more.
+    changes = {key: value for key, value in differing.items() if key != IN_SYNC or int(value) <= found.replication}
+    reasons = [f"{key} {found.configs.get(key)} instead of {value}" for key, value in differing.items()]
+    if found.replication != wanted.replication:
+        reasons.append(
+            f"replication {found.replication} instead of {wanted.replication}, which Kafka's own tools change"
+        )
+    action: Literal["alter", "keep"] = "alter" if changes else "keep"
+    return Step(topic=name, action=action, wanted=wanted, found=found, changes=changes, why=", ".join(reasons))

@@ -41,6 +41,15 @@ def test_retention_is_altered_without_a_complaint() -> None:
     )
 
 
+def test_a_topic_with_fewer_copies_keeps_being_written_to() -> None:
+    """More replicas in sync than there are replicas would stop every producer: told, and not done."""
+    wanted = Shape(partitions=8, replication=3, configs={**EVENTS.configs, "min.insync.replicas": "2"})
+    single = Shape(partitions=8, replication=1, configs={**EVENTS.configs, "min.insync.replicas": "1"})
+    (step,) = plan({"a": wanted}, {"a": single})
+    assert (step.action, step.changes, step.blocks) == ("keep", {}, False)
+    assert step.why.startswith("min.insync.replicas 1 instead of 2, replication 1 instead of 3")
+
+
 def test_the_setting_for_partitions_leaves_topics_with_a_count_of_their_own() -> None:
     """Event topics and changelogs follow the setting together, the single-partition topic stays."""
     catalogue, kafka = load(), KafkaSettings(partitions=4)
