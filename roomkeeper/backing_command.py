@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -30,8 +31,9 @@ def _stack(
         backing.fetch()
         console.print(f"broker: {backing.broker_source}, database: {backing.database_source}: ready to start")
         return
-    with interruption() as wanted, backing:
+    with backing, interruption() as wanted:
         for variable, value in environment_of(backing.settings).items():
-            console.print(f"export {variable}='{value}'", soft_wrap=True, markup=False)
+            console.print(f"export {variable}={shlex.quote(value)}", soft_wrap=True, markup=False)
         console.print("# running until Ctrl-C")
-        wanted.wait()
+        while not wanted.wait(1.0):
+            backing.require_running()

@@ -35,9 +35,10 @@ def _up(
     settings = load()
     log = JointLog()
     shape = Shape(copies={"streams": workers}, simulator=("--speed", str(speed)), colors=sys.stdout.isatty())
-    with interruption() as wanted, Stack(settings, sink=log, shape=shape) as stack:
+    with Stack(settings, sink=log, shape=shape) as stack, interruption() as wanted:
         log.say(welcome(stack, SystemClock()))
         while not wanted.wait(1.0):
+            stack.backing.require_running()
             if stack.group.failed:
                 raise Misconfigured(f"{', '.join(stack.group.failed)} ended: its last lines above say why")
         log("up", "stopping")

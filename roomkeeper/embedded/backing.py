@@ -17,7 +17,9 @@ from roomkeeper.embedded.choice import Source, choose
 from roomkeeper.embedded.containers import KafkaContainer, PostgresContainer, engine_reachable
 from roomkeeper.embedded.kafka.broker import EmbeddedKafka
 from roomkeeper.embedded.postgres import EmbeddedPostgres
+from roomkeeper.embedded.service import Service
 from runtime.settings import Settings
+from schemas.errors import Unavailable
 
 
 class Server(Protocol):
@@ -115,6 +117,16 @@ class Backing:
         if failures:
             self.stop()
             raise failures[0]
+
+    def require_running(self) -> None:
+        """Return while what is embedded runs; containers are Docker's to watch, given servers their owners'.
+
+        Raises:
+            Unavailable: a server ended although nobody stopped it; the message names its log.
+        """
+        for server in self._servers():
+            if isinstance(server, Service) and not server.running:
+                raise Unavailable(f"{server.name} ended: the end of {server.log} says why")
 
     def stop(self) -> None:
         """Stop what was started."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from ingress.keys import create_key, list_keys, parse_key
 from runtime.cipher import new_key
 from runtime.clock import Clock
 from runtime.postgres import connect, translated
 from runtime.settings import Account, PostgresSettings, WebhookSecret
+from schemas.errors import Misconfigured
 
 ACCOUNT_ID = "local"
 _ROLE = "up"
@@ -45,9 +46,16 @@ class LocalIdentity(BaseModel):
 
 
 def load_identity(file: Path) -> LocalIdentity:
-    """What `file` holds, or a new identity, which it then holds."""
+    """What `file` holds, or a new identity, which it then holds.
+
+    Raises:
+        Misconfigured: it holds something else.
+    """
     if file.exists():
-        return LocalIdentity.model_validate_json(file.read_text(encoding="utf-8"))
+        try:
+            return LocalIdentity.model_validate_json(file.read_text(encoding="utf-8"))
+        except ValidationError as error:
+            raise Misconfigured(f"{file} is damaged: remove {file.parent}, and all begins anew") from error
     identity = LocalIdentity(
         client_id=secrets.token_urlsafe(16),
         client_secret=secrets.token_urlsafe(24),
@@ -75,7 +83,10 @@ def with_api_key(
 
 
 def _keep(identity: LocalIdentity, file: Path) -> LocalIdentity:
+    """Whole or not at all, also on a full disk."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)
-    file.write_text(identity.model_dump_json(indent=2), encoding="utf-8")
+    fresh = file.with_suffix(".new")
+    fresh.touch(mode=0o600)
+    fresh.write_text(identity.model_dump_json(indent=2), encoding="utf-8")
+    fresh.replace(file)
     return identity
