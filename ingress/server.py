@@ -7,6 +7,7 @@ producer holds is sent. A producer that can never send again, or background work
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from collections.abc import Callable
@@ -61,7 +62,9 @@ async def serve(settings: Settings, *, clock: Clock, announce: Announce, stop: a
                 await server.serve()
         except SystemExit as error:  # uvicorn's way to say that it cannot listen
             where = f"{settings.ingress.host}:{settings.ingress.port}"
-            raise Misconfigured(f"ROOMKEEPER_INGRESS__PORT: cannot listen on {where}") from error
+            reason = f" ({os.strerror(why.errno or 0)})" if isinstance(why := error.__context__, OSError) else ""
+            name = "ROOMKEEPER_INGRESS__HOST and ROOMKEEPER_INGRESS__PORT"
+            raise Misconfigured(f"{name}: cannot listen on {where}{reason}") from error
         if parts.producer.broken.done():
             raise parts.producer.broken.result()
 

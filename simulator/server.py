@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import socket
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
 
+from schemas.errors import Misconfigured
 from simulator.control.app import create_control
 from simulator.rest.gateway import Gateway
 from simulator.server_protocol import AbortableProtocol
@@ -44,8 +46,17 @@ def create_app(service: Service) -> Starlette:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket; port 0 takes a free one."""
-    return socket.create_server((host, port), backlog=1024)
+    """A bound socket; port 0 takes a free one.
+
+    Raises:
+        Misconfigured: the address cannot be had.
+    """
+    try:
+        return socket.create_server((host, port), backlog=1024)
+    except OSError as error:
+        raise Misconfigured(
+            f"--host and --port: cannot listen on {host}:{port} ({os.strerror(error.errno or 0)})"
+        ) from error
 
 
 def address_of(listener: socket.socket) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
+from fastapi_offline import FastAPIOffline
 
 from simulator.control import accounts, faults, meetings, plays, reports, webhooks
 from simulator.refusals import Refusal
@@ -12,7 +13,8 @@ from simulator.service import Service
 
 def create_control(service: Service) -> FastAPI:
     """The application to mount under `/control`."""
-    app = FastAPI(title="Zoom simulator: control", docs_url="/docs", redoc_url=None)
+    # The page's scripts come from this server, as those of Roomkeeper's own page do.
+    app: FastAPI = FastAPIOffline(title="Zoom simulator: control", docs_url="/docs", redoc_url=None)
     for part in (meetings, plays, accounts, webhooks, faults, reports):
         app.include_router(part.router(service))
     app.exception_handler(Refusal)(_refused)
