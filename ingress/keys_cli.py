@@ -90,7 +90,7 @@ def _account(settings: Settings, named: str | None) -> str:
     if named is None and len(known) == 1:
         return known[0]
     if named is None:
-        raise Misconfigured(f"--account: say which, of {len(known)} in ROOMKEEPER_ACCOUNTS")
+        raise Misconfigured(f"--account: say which; ROOMKEEPER_ACCOUNTS has {', '.join(known) or 'none'}")
     if known and named not in known:
         raise Misconfigured(f"--account: {named} is none of those in ROOMKEEPER_ACCOUNTS ({', '.join(known)})")
     return named
