@@ -44,13 +44,17 @@ WITH candidates AS (
     ) AS c
 ),
 due AS (
-    SELECT r.account_id, r.provider_key
-    FROM room_requests AS r
-    JOIN candidates AS c ON c.account_id = r.account_id AND c.provider_key = r.provider_key
-    WHERE r.due_at <= %(now)s
-    ORDER BY c.turn, c.due_at
+    -- Row by row, so that no more are locked than are taken; said so that rows are found by their key, not by the time.
+    SELECT free.account_id, free.provider_key
+    FROM (SELECT account_id, provider_key FROM candidates ORDER BY turn, due_at) AS c
+    CROSS JOIN LATERAL (
+        SELECT r.account_id, r.provider_key
+        FROM room_requests AS r
+        WHERE r.account_id = c.account_id AND r.provider_key = c.provider_key
+          AND r.due_at - %(now)s <= interval '0'
+        FOR UPDATE SKIP LOCKED
+    ) AS free
     LIMIT %(rows)s
-    FOR UPDATE OF r SKIP LOCKED
 ),
 claimed AS (
     UPDATE room_requests AS r SET
@@ -77,11 +81,16 @@ doubted AS (
     WHERE (c.started_at IS NOT NULL OR c.retried) AND c.action IN ('create', 'update', 'cancel', 'remove')
     ON CONFLICT (account_id, meeting_id) DO UPDATE SET until_at = greatest(stored.until_at, excluded.until_at)
 )
-SELECT c.*, m.state, g.state AS registrant_state
+SELECT c.account_id, c.meeting_id, c.provider_key, c.action, c.lane, c.n, c.host, c.zoom_id, c.added_at, c.epoch, c.attempts,
+       c.looks, c.started_at, c.unknown_at, c.retried, m.state,
+       CASE WHEN c.lane <> '' THEN (
+           SELECT g.state FROM registrants AS g
+           WHERE g.account_id = c.account_id AND g.meeting_id = c.meeting_id AND g.registrant_key::text = c.lane
+       ) END AS registrant_state
 FROM claimed AS c
-JOIN meetings AS m USING (account_id, meeting_id)
-LEFT JOIN registrants AS g
-    ON g.account_id = c.account_id AND g.meeting_id = c.meeting_id AND g.registrant_key::text = c.lane
+CROSS JOIN LATERAL (
+    SELECT meetings.state FROM meetings WHERE meetings.account_id = c.account_id AND meetings.meeting_id = c.meeting_id LIMIT 1
+) AS m
 ORDER BY c.n;
 
 -- name: claim_siblings
@@ -140,32 +149,41 @@ RETURNING r.*, (
 ) AS email;
 
 -- name: start_requests
--- Marks that calls are about to be made, where the claims still hold; nothing otherwise. Their leases begin anew.
+-- Marks that calls are about to be made, where the claims still hold; nothing otherwise. Their leases begin anew, but for
+-- those that are fresh: a row whose indexed columns stay as they are is the cheaper to write.
 WITH held AS (
     SELECT r.account_id, r.provider_key, mine.counted
-    FROM room_requests AS r
-    JOIN unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[], %(counted)s::integer[])
-        AS mine (account_id, provider_key, epoch, counted)
-        ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
-    ORDER BY r.account_id, r.provider_key
-    FOR UPDATE OF r
+    FROM (
+        SELECT *
+        FROM json_to_recordset(%(claims)s::json)
+            AS given (account_id text, provider_key text, epoch bigint, counted integer)
+        ORDER BY given.account_id, given.provider_key
+    ) AS mine
+    CROSS JOIN LATERAL (
+        SELECT stored.account_id, stored.provider_key
+        FROM room_requests AS stored
+        WHERE stored.account_id = mine.account_id AND stored.provider_key = mine.provider_key AND stored.epoch = mine.epoch
+        FOR UPDATE
+    ) AS r
 )
 UPDATE room_requests AS r SET
     started_at = coalesce(r.started_at, %(now)s),
     started_epoch = coalesce(r.started_epoch, r.epoch),
     attempts = r.attempts + held.counted,
-    due_at = %(lease_end)s
+    due_at = CASE WHEN r.due_at < %(fresh_end)s THEN %(lease_end)s ELSE r.due_at END
 FROM held
 WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key
 RETURNING r.epoch;
 
 -- name: hold_requests
 -- Those claims that still hold.
-SELECT r.epoch
-FROM room_requests AS r
-JOIN unnest(%(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[])
-    AS mine (account_id, provider_key, epoch)
-    ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch;
+SELECT mine.epoch
+FROM json_to_recordset(%(claims)s::json) AS mine (account_id text, provider_key text, epoch bigint)
+CROSS JOIN LATERAL (
+    SELECT FROM room_requests AS r
+    WHERE r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
+    LIMIT 1
+) AS held;
 
 -- name: renew_leases
 -- Prolongs leases that are still held; a row that somebody has locked is left for the next time.
@@ -187,13 +205,15 @@ WHERE r.account_id = held.account_id AND r.provider_key = held.provider_key;
 -- passed over; should that never be, it is due again.
 WITH held AS (
     SELECT r.account_id, r.provider_key, mine.outcome, mine.error_code, mine.error_message
-    FROM room_requests AS r
-    JOIN unnest(
-        %(account_id)s::text[], %(provider_key)s::text[], %(epoch)s::bigint[], %(outcome)s::text[],
-        %(error_code)s::text[], %(error_message)s::text[]
-    ) AS mine (account_id, provider_key, epoch, outcome, error_code, error_message)
-        ON r.account_id = mine.account_id AND r.provider_key = mine.provider_key AND r.epoch = mine.epoch
-    FOR UPDATE OF r SKIP LOCKED
+    FROM json_to_recordset(%(claims)s::json) AS mine (
+        account_id text, provider_key text, epoch bigint, outcome text, error_code text, error_message text
+    )
+    CROSS JOIN LATERAL (
+        SELECT stored.account_id, stored.provider_key
+        FROM room_requests AS stored
+        WHERE stored.account_id = mine.account_id AND stored.provider_key = mine.provider_key AND stored.epoch = mine.epoch
+        FOR UPDATE SKIP LOCKED
+    ) AS r
 )
 UPDATE room_requests AS r SET
     settled_at = %(now)s, due_at = %(again_at)s, leased_by = NULL,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+import orjson
+
 from reconciler.rooms.results import Concluded, Kept, Park
 from reconciler.rooms.together import Together
 from reconciler.statements import Statements
@@ -22,6 +24,8 @@ from schemas.ids import AccountId, MeetingId, ProviderKey, ZoomId
 from schemas.records.meeting_events import MeetingState, RegistrantState
 
 REGISTRANT_ACTIONS = frozenset({"register", "approve", "deny", "unregister"})
+FRESH_SHARE = 1 / 16
+"""A lease of which no more than this has passed need not begin anew with a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +195,9 @@ class Queue:
 
     async def _start_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
         now = self._clock.now()
-        return await self._epochs("start_requests", rows, now=now, lease_end=self._lease_end(now))
+        lease_end = self._lease_end(now)
+        fresh_end = lease_end - timedelta(seconds=self._settings.lease_seconds * FRESH_SHARE)
+        return await self._epochs("start_requests", rows, now=now, lease_end=lease_end, fresh_end=fresh_end)
 
     async def _hold_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
         return await self._epochs("hold_requests", rows)
@@ -203,8 +209,8 @@ class Queue:
 
     async def _epochs(self, query: str, rows: Sequence[Mapping[str, Any]], **values: Any) -> Container[int]:
         """The epochs of those claims that still hold."""
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return {row["epoch"] for row in await self._statements.many(query, **columns, **values)}
+        claims = orjson.dumps(rows).decode()
+        return {row["epoch"] for row in await self._statements.many(query, claims=claims, **values)}
 
     def _lease_end(self, now: datetime) -> datetime:
         return now + timedelta(seconds=self._settings.lease_seconds)

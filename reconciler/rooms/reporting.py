@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -117,25 +117,12 @@ class Reporter:
         return self.found(request.account_id, room)
 
     def _outcome(self, request: Request, concluded: Concluded, *, kind: str) -> RecordRoomOutcome:
-        about = concluded.zoom_id or ""
+        told = f"{concluded.zoom_id or ''}:{concluded.outcome}"
         return RecordRoomOutcome(
-            command_id=outcome_id_for(kind, request.provider_key, request.epoch, f"{about}:{concluded.outcome}"),
-            account_id=request.account_id,
-            meeting_id=request.meeting_id,
-            issued_at=self._clock.now(),
-            issued_by=self._issued_by,
-            kind=kind,
-            provider_key=request.provider_key,
-            epoch=request.epoch,
-            action=request.action,
-            outcome=concluded.outcome,
-            attempts=request.attempts,
+            **self._claimed(request, concluded, kind=kind, told=told),
             version=concluded.version,
-            zoom_id=concluded.zoom_id,
             room=concluded.room,
             differences=concluded.differences,
-            error_code=concluded.error_code,
-            error_message=concluded.error_message,
         )
 
     def _registrant_outcome(
@@ -143,25 +130,31 @@ class Reporter:
     ) -> RecordRegistrantOutcome:
         registered = concluded.registered
         return RecordRegistrantOutcome(
-            command_id=outcome_id_for(kind, request.provider_key, request.epoch, concluded.outcome),
-            account_id=request.account_id,
-            meeting_id=request.meeting_id,
-            issued_at=self._clock.now(),
-            issued_by=self._issued_by,
-            kind=kind,
-            provider_key=request.provider_key,
-            epoch=request.epoch,
-            action=request.action,
-            outcome=concluded.outcome,
-            attempts=request.attempts,
+            **self._claimed(request, concluded, kind=kind, told=concluded.outcome),
             email=email,
-            zoom_id=concluded.zoom_id,
             registrant_id=registered.registrant_id if registered else None,
             join_url=registered.join_url if registered else None,
             status=registered.status if registered else None,
-            error_code=concluded.error_code,
-            error_message=concluded.error_message,
         )
+
+    def _claimed(self, request: Request, concluded: Concluded, *, kind: str, told: str) -> dict[str, Any]:
+        """What reports about a claim share; `told` tells those of one kind apart."""
+        return {
+            "command_id": outcome_id_for(kind, request.provider_key, request.epoch, told),
+            "account_id": request.account_id,
+            "meeting_id": request.meeting_id,
+            "issued_at": self._clock.now(),
+            "issued_by": self._issued_by,
+            "kind": kind,
+            "provider_key": request.provider_key,
+            "epoch": request.epoch,
+            "action": request.action,
+            "outcome": concluded.outcome,
+            "attempts": request.attempts,
+            "zoom_id": concluded.zoom_id,
+            "error_code": concluded.error_code,
+            "error_message": concluded.error_message,
+        }
 
     def _command(self, command: Report | AddRegistrant) -> Outgoing:
         return Outgoing(topic=self._commands, key=command.meeting_id.encode(), value=encode(command))
@@ -170,5 +163,9 @@ class Reporter:
         key = event.zoom_id or f"account:{event.account_id}"
         return Outgoing(topic=self._events, key=key.encode(), value=encode(event))
 
-    async def _send(self, records: Iterable[Outgoing]) -> None:
-        await asyncio.gather(*(self._sender.deliver(record) for record in records))
+    async def _send(self, records: Sequence[Outgoing]) -> None:
+        """All are handed over before any is waited for."""
+        if len(records) == 1:
+            await self._sender.deliver(records[0])
+        else:
+            await asyncio.gather(*map(self._sender.deliver, records))

@@ -27,6 +27,7 @@ from reconciler.rooms.upkeep import Chore, repeat
 from reconciler.rooms.worker import RoomWorker
 from reconciler.rooms.zoom import RoomCalls
 from runtime.clock import Clock
+from runtime.garbage import collect_seldom
 from runtime.kafka.async_producer import AsyncProducer
 from runtime.metrics.registry import Metrics
 from runtime.metrics.server import serving
@@ -129,6 +130,7 @@ async def _serve(settings: Settings, *, clock: Clock) -> None:
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, end)
     metrics = Metrics()
+    collect_seldom()
     with serving(metrics, settings.metrics) as port:
         async with room_service(settings, clock=clock, metrics=metrics) as service:
             service.producer.broken.add_done_callback(end)

@@ -8,6 +8,8 @@ any point leaves rows whose leases run out, and whoever takes them looks before 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import assert_never
 
@@ -33,6 +35,8 @@ PEOPLE_AT_ONCE = 30
 """Zoom takes so many registrants in one decision."""
 RENEWALS_PER_LEASE = 4
 """A lease survives two renewals that fail."""
+MOST_REPORTING = 200
+"""Requests whose calls are over take nobody's place, but no more of them may wait for the broker and the database."""
 
 
 class RoomWorker:
@@ -60,6 +64,10 @@ class RoomWorker:
         self._random = random
         self._metrics = metrics or Metrics()
         self._in_hand: dict[int, Request] = {}
+        self._uncalled: set[int] = set()
+        self._places = asyncio.Semaphore(settings.concurrency)
+        self._bell = asyncio.Event()
+        self._tell_at_seconds = 0.0
         self._trouble = Backoff(0.2, 5.0, random)
         self._log = structlog.get_logger("roomkeeper.rooms")
 
@@ -76,15 +84,9 @@ class RoomWorker:
         """
         await self._tell_unavailable()
         claimed = await self._claim(self._settings.claim_rows)
-        places = asyncio.Semaphore(self._settings.concurrency)
-
-        async def work(each: Claimed) -> None:
-            async with places:
-                await self._work(each)
-
         async with asyncio.TaskGroup() as group:
             for each in claimed:
-                group.create_task(work(each))
+                group.create_task(self._work(each))
         return len(claimed)
 
     async def drain(self) -> int:
@@ -95,19 +97,23 @@ class RoomWorker:
         return done
 
     async def run(self, *, bell: asyncio.Event, stop: asyncio.Event) -> None:
-        """Work at once when `bell` rings, else every `poll_seconds`; after `stop` only what is in hand is finished."""
+        """Work at once when `bell` rings, else every `poll_seconds`; after `stop` only what is in hand is finished.
+
+        The bell is rung from here too, when there is room for more.
+        """
+        self._bell = bell
         async with asyncio.TaskGroup() as group:
             renewing = group.create_task(self._renew_for_ever())
             working: set[asyncio.Task[None]] = set()
             while not stop.is_set():
                 bell.clear()
-                claimed = await self._claim_when_possible(self._settings.concurrency - len(working))
+                claimed = await self._claim_when_possible(self._free_places())
                 for each in claimed:
                     task = group.create_task(self._work(each))
                     working.add(task)
                     task.add_done_callback(working.discard)
                 if not claimed:
-                    await self._pause(bell, working)
+                    await self._pause(bell)
             if working:
                 _, late = await asyncio.wait(working, timeout=STOP_SECONDS)
                 for task in late:
@@ -122,13 +128,25 @@ class RoomWorker:
         """
         await self._queue.renew(list(self._in_hand.values()))
 
+    def _free_places(self) -> int:
+        """How many more may be claimed; none while too many wait for the broker.
+
+        As many as are called for at once, and as many again: they take the places that become free.
+        """
+        most = 2 * self._settings.concurrency
+        return min(most - len(self._uncalled), most + MOST_REPORTING - len(self._in_hand))
+
     async def _claim_when_possible(self, free: int) -> Sequence[Claimed]:
         """Claims for so many places; none while the database or the broker is away."""
         if free <= 0:
             return ()
         try:
-            await self._tell_unavailable()
+            overdue = self._clock.monotonic_seconds() >= self._tell_at_seconds
+            if overdue:
+                await self._tell_unavailable()
             claimed = await self._claim(min(free, self._settings.claim_rows))
+            if not claimed and not overdue:
+                await self._tell_unavailable()
         except Unavailable as error:
             self._log.warning("rooms.unavailable", error=str(error))
             await asyncio.sleep(self._trouble.next_seconds(at_least=0.1))
@@ -136,15 +154,11 @@ class RoomWorker:
         self._trouble.reset()
         return claimed
 
-    async def _pause(self, bell: asyncio.Event, working: set[asyncio.Task[None]]) -> None:
-        """Until the bell rings, a place is free, or it is time to look again."""
-        ringing = asyncio.ensure_future(bell.wait())
-        try:
-            await asyncio.wait(
-                {ringing, *working}, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-        finally:
-            ringing.cancel()
+    async def _pause(self, bell: asyncio.Event) -> None:
+        """Until the bell rings, or it is time to look again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.poll_seconds):
+                await bell.wait()
 
     async def _renew_for_ever(self) -> None:
         while True:
@@ -159,22 +173,32 @@ class RoomWorker:
 
     def _took(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         self._in_hand.update({each.request.epoch: each.request for each in claimed})
-        for each in claimed:
-            self._metrics.counter(ROOMS_CLAIMED, action=each.request.action).inc()
+        self._uncalled.update(each.request.epoch for each in claimed)
+        for action, rows in Counter(each.request.action for each in claimed).items():
+            self._metrics.counter(ROOMS_CLAIMED, action=action).inc(rows)
         return claimed
 
     async def _work(self, claimed: Claimed) -> None:
         began = self._clock.monotonic_seconds()
         jobs = [self._job(claimed)]
         try:
-            if claimed.request.decides:
-                jobs += [self._job(each) for each in await self._siblings(claimed)]
-            for job, result in zip(jobs, await self._results(jobs), strict=True):
+            async with self._places:
+                if claimed.request.decides:
+                    jobs += [self._job(each) for each in await self._siblings(claimed)]
+                results = await self._results(jobs)
+            self._give_places(jobs)
+            for job, result in zip(jobs, results, strict=True):
                 await self._finish(job, result)
                 self._tell(job.request, result, seconds=self._clock.monotonic_seconds() - began)
         finally:
+            self._give_places(jobs)
             for job in jobs:
                 self._in_hand.pop(job.request.epoch, None)
+
+    def _give_places(self, jobs: Sequence[Job]) -> None:
+        """Nothing is called for these any more: others may be claimed."""
+        self._uncalled.difference_update(job.request.epoch for job in jobs)
+        self._bell.set()
 
     async def _siblings(self, claimed: Claimed) -> Sequence[Claimed]:
         """Rows that one call can serve together with this one; none while the database is away."""
@@ -268,7 +292,8 @@ class RoomWorker:
             await self._reporter.conclude(job.request, concluded, kind=LATE_REPORT, email=_email(job))
 
     async def _tell_unavailable(self) -> None:
-        """Say once of each request without a gateway that it waits for one."""
+        """Say once of each request without a gateway that it waits for one; while work abounds, not at each look."""
+        self._tell_at_seconds = self._clock.monotonic_seconds() + self._settings.poll_seconds
         for request, email in await self._queue.claim_unavailable(self._accounts, rows=self._settings.claim_rows):
             told = Concluded(
                 outcome="provider_unavailable",
