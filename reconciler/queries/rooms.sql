@@ -236,10 +236,12 @@ WHERE account_id = %(account_id)s AND provider_key = %(provider_key)s AND epoch 
 RETURNING epoch;
 
 -- name: announced_rooms
--- Rooms that webhooks announced under a topic since a moment and that are no meeting's: one may carry a key.
+-- Rooms that webhooks announced since a moment and that are no meeting's, of a host or under a topic, for the host may
+-- be known by another name than Zoom's, and the topic may have changed: one may carry a key.
 SELECT r.zoom_id
 FROM room_states AS r
-WHERE r.account_id = %(account_id)s AND r.topic = %(topic)s AND r.last_seen_event_at >= %(since_at)s
+WHERE r.account_id = %(account_id)s AND r.last_seen_event_at >= %(since_at)s
+  AND (r.topic = %(topic)s OR r.host_id = budget_name(%(account_id)s, 'host', %(host)s))
   AND NOT EXISTS (
       SELECT FROM meetings AS m WHERE m.account_id = r.account_id AND m.zoom_id = r.zoom_id
   )
@@ -390,7 +392,7 @@ SELECT m.state, r.shown, coalesce(r.existence, 'unknown') AS existence
 FROM meetings AS m
 LEFT JOIN rooms AS r ON r.account_id = m.account_id AND r.zoom_id = m.zoom_id
 WHERE m.account_id = %(account_id)s AND m.host = %(host)s AND m.ends_at > %(now)s
-  AND m.status = 'scheduled' AND m.room_status = 'ready'
+  AND m.status = 'scheduled' AND m.room_status IN ('ready', 'gone')
   AND NOT EXISTS (
       SELECT FROM room_requests AS q
       WHERE q.account_id = m.account_id AND q.meeting_id = m.meeting_id AND q.lane = ''

@@ -2,7 +2,8 @@
 
 What is heard of a room (webhooks, our own read-backs, the list) is compared with what the last read-back showed, never
 with what was sent, so that what Zoom would not take is no drift. A suspicion costs one read; only what that confirms
-counts. Meetings with pending work or in doubt are left out: their calls set things right, echoes being on the way.
+counts. Meetings with pending work or in doubt are left out: their calls set things right, echoes being on the way. A
+room that was gone and is listed again was recovered: its meeting is told.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from typing import Any
 import orjson
 import structlog
 
-from reconciler.rooms.reporting import Reporter
-from reconciler.rooms.zoom import RoomCalls
+from reconciler.rooms.reporting import READ_BACK, Reporter
+from reconciler.rooms.zoom import RoomCalls, Seen
 from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.settings import RoomSettings
@@ -76,17 +77,28 @@ class Drift:
             case Decision.DONE:
                 seen = self._calls.seen(reply, meeting=meeting, host=room.host, key=room.provider_key)
                 await self._reporter.observe([seen.event])
+                if room.gone_at is not None:
+                    await self._recovered(suspect, seen)
+                    return True
                 changed = changes(orjson.loads(room.shown), shown_by(reply.document))
                 if changed:
                     await self._tell(suspect, found=seen.room, changed=changed)
                 return bool(changed)
-            case Decision.GONE:
+            case Decision.GONE if room.gone_at is None:
                 event = self._calls.missing(reply, account_id=meeting.account_id, zoom_id=room.zoom_id)
                 await self._reporter.observe([event] if event else [])
                 await self._tell(suspect, found=None, changed=())
                 return True
             case _:
                 return False
+
+    async def _recovered(self, suspect: _Suspect, seen: Seen) -> None:
+        meeting, room, found = suspect.meeting, suspect.room, seen.room
+        report = self._reporter.looked(
+            meeting, room, kind=READ_BACK, at=found.shown_at, found=found, differences=seen.differences
+        )
+        await self._reporter.tell(report)
+        self._log.info("rooms.recovered", account=meeting.account_id, meeting=meeting.meeting_id)
 
     async def _tell(self, suspect: _Suspect, *, found: RoomFound | None, changed: tuple[str, ...]) -> None:
         meeting, room = suspect.meeting, suspect.room
@@ -132,6 +144,8 @@ def _suspect(row: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], li
         return None
     before = orjson.loads(room.shown)
     item = listed.get(room.zoom_id)
+    if room.gone_at is not None:
+        return _Suspect(meeting=meeting, room=room) if item is not None else None
     missing = item is None and listing.complete
     differs = any(changes(before, shown) for shown in _heard(row, item, before))
     return _Suspect(meeting=meeting, room=room) if row["existence"] in _GONE or missing or differs else None

@@ -1,4 +1,4 @@
-"""Looking for a room by its key: in its host's list, then among rooms that webhooks announced under its topic.
+"""Looking for a room by its key: in its host's list, then among rooms that webhooks announced for the host.
 
 A room counts only when it carries the key itself; topic and time prove nothing. That nothing was found counts only when
 everything was seen.
@@ -70,8 +70,11 @@ async def look_up(job: Job, *, calls: RoomCalls, queue: Queue, is_ours: Callable
 async def _announced(
     job: Job, *, calls: RoomCalls, queue: Queue, is_ours: Callable[[ProviderKey], bool]
 ) -> Found | Unclear | None:
-    began_at = (job.request.started_at or job.request.unknown_at or job.meeting.created_at) - SLACK
-    numbers = await queue.announced(job.request.account_id, topic=job.meeting.details.topic, since_at=began_at)
+    request = job.request
+    began_at = (request.started_at or request.unknown_at or job.meeting.created_at) - SLACK
+    numbers = await queue.announced(
+        request.account_id, host=request.host, topic=job.meeting.details.topic, since_at=began_at
+    )
     return await _read_each(job, numbers, calls=calls, is_ours=is_ours)
 
 

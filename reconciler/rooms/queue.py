@@ -188,9 +188,10 @@ class Queue:
             "doubt_meeting", account_id=request.account_id, meeting_id=request.meeting_id, now=now, until_at=until_at
         )
 
-    async def announced(self, account_id: str, *, topic: str, since_at: datetime) -> list[ZoomId]:
-        """Numbers of rooms that webhooks announced under a topic, and that are no meeting's."""
-        found = await self._statements.many("announced_rooms", account_id=account_id, topic=topic, since_at=since_at)
+    async def announced(self, account_id: str, *, host: str, topic: str, since_at: datetime) -> list[ZoomId]:
+        """Numbers of rooms that webhooks announced for a host or under a topic, and that are no meeting's."""
+        asked = {"account_id": account_id, "host": host, "topic": topic, "since_at": since_at}
+        found = await self._statements.many("announced_rooms", **asked)
         return [ZoomId(row["zoom_id"]) for row in found]
 
     async def _start_all(self, rows: Sequence[Mapping[str, Any]]) -> Container[int]:
