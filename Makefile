@@ -34,8 +34,8 @@ chaos: setup ## Workers killed at every point, then blows at random to them and 
 soak: setup ## 2,000 meetings through three room workers that are killed and paused, with a faulty Zoom (about six minutes)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED))
 
-mutants: setup ## Faults planted on purpose, one at a time: the tests of rooms must catch each (about twenty minutes)
-	$(BIN)/python -m tests.mutants
+mutants: setup ## Faults planted on purpose, one at a time: tests must catch each (half an hour; some: MUTANTS=work, or names)
+	$(BIN)/python -m tests.mutants $(MUTANTS)
 
 check: $(VENV)/.installed ## What a machine can check: style, types, layers, the lock file
 	$(BIN)/ruff check .

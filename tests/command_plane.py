@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +32,12 @@ from runtime.kafka.producer import Delivery, Outgoing
 from runtime.postgres import AsyncDatabase, Connection, connect
 from runtime.randomness import seeded
 from runtime.settings import RoomSettings, Settings, ZoomSettings
-from schemas.codec import decode
+from schemas.codec import decode, encode
 from schemas.errors import Unavailable
 from schemas.ids import AccountId
 from schemas.records.meeting_commands import RecordRoomOutcome
 from schemas.records.meeting_events import MeetingEvent, MeetingState
+from schemas.records.tables import Revised
 from schemas.records.zoom_events import ZoomEvent
 from simulator.model import Room
 from streams.meetings.answering import AnyCommand
@@ -53,13 +54,15 @@ QUICK = RoomSettings(keep_backoff_seconds=(0.0, 0.0, 0.0), call_backoff_seconds=
 
 @dataclass
 class Sent:
-    """What workers handed to the broker; with `down` set, the broker is away."""
+    """What workers handed to the broker; with `down` set, the broker is away and takes none of what it is offered."""
 
     records: list[Outgoing] = field(default_factory=list)
     down: bool = False
+    offered: int = 0
 
     async def deliver(self, record: Outgoing) -> Delivery:
         """Takes the record."""
+        self.offered += 1
         if self.down:
             raise Unavailable("the broker is away")
         self.records.append(record)
@@ -77,10 +80,11 @@ class Sent:
 class Stall(httpx.AsyncBaseTransport):
     """Holds answers of one kind of request back until it is let go: Zoom has acted, the worker does not know."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, method: str) -> None:
-        """Around a real transport."""
+    def __init__(self, inner: httpx.AsyncBaseTransport, method: str, *, loses: bool = False) -> None:
+        """Around a real transport; one that `loses` answers breaks the connection in place of them."""
         self._inner = inner
         self._method = method
+        self._loses = loses
         self.reached = asyncio.Event()
         self.go_on = asyncio.Event()
 
@@ -90,6 +94,9 @@ class Stall(httpx.AsyncBaseTransport):
         if request.method == self._method and "/v2/" in str(request.url):
             self.reached.set()
             await self.go_on.wait()
+            if self._loses:
+                await response.aclose()
+                raise httpx.ReadError("the connection broke")
         return response
 
 
@@ -131,6 +138,14 @@ class Plane:
         fresh = self.sent.records[self._delivered :]
         self._delivered = len(self.sent.records)
         return self.put(*(decode(each.value, *COMMANDS) for each in fresh if each.topic == "meeting-commands"))
+
+    def rebuild(self) -> None:
+        """The database is lost, and made anew from the changelog of the meetings table."""
+        self.connection.execute("TRUNCATE meetings, commands, registrants, room_requests, unsure_meetings, swept_hosts")
+        newest = len(self.table.events) - 1
+        entries = [Revised(generation=0, revision=newest, entry=encode(entry)) for entry in self.table.entries.values()]
+        with self.connection.transaction(), self.connection.cursor() as cursor:
+            self.projection.restore(cursor, [Decoded(record=entry, consumed=_nowhere()) for entry in entries])
 
     def create(self, **other: Any) -> None:
         """A meeting in the future, decided and projected."""
@@ -231,6 +246,34 @@ def command_plane(settings: Settings, **simulator: Any) -> Iterator[Plane]:
         connect(settings.postgres, role="test", autocommit=True) as connection,
     ):
         yield Plane(settings=settings, connection=connection, zoom=zoom, clock=clock)
+
+
+@asynccontextmanager
+async def stalled(
+    plane: Plane, method: str, *, loses: bool = False
+) -> AsyncIterator[tuple[RoomWorker, Stall, asyncio.Task[int]]]:
+    """A worker in the middle of a call that Zoom has acted on and that has not come back."""
+    stalls: list[Stall] = []
+
+    def wrap(inner: httpx.AsyncBaseTransport) -> Stall:
+        stalls.append(Stall(inner, method, loses=loses))
+        return stalls[0]
+
+    patient = QUICK.model_copy(update={"call_timeout_seconds": 60.0})
+    async with plane.worker("slow", wrap=wrap, rooms=patient) as worker:
+        working = asyncio.create_task(worker.run_once())
+        await stalls[0].reached.wait()
+        try:
+            yield worker, stalls[0], working
+        finally:
+            stalls[0].go_on.set()
+            with suppress(asyncio.CancelledError):
+                await working
+
+
+def after_the_lease(plane: Plane) -> None:
+    """Time passes until a lease that is not renewed is over."""
+    plane.clock.advance(seconds=121)
 
 
 def decoy(plane: Plane) -> Room:

@@ -69,7 +69,7 @@ async def test_sweep_knows_what_is_known(plane: Plane) -> None:
 
 
 async def test_sweep_finds_the_room_of_a_pending_create(plane: Plane) -> None:
-    """It is that create's outcome, and the create drops out without another room."""
+    """It is that create's outcome, and the create drops out without another room, or another look."""
     order(plane.zoom, Kind.ABORT, acts=True)
     plane.create()
     async with plane.worker() as worker:
@@ -82,7 +82,7 @@ async def test_sweep_finds_the_room_of_a_pending_create(plane: Plane) -> None:
         await worker.drain()
         plane.deliver()
     assert adopted == ("ready", ["create:1", "update:2"])
-    assert (plane.requests(), plane.zoom.service.world.rooms_made) == ([], 1)
+    assert (plane.requests(), plane.zoom.service.world.rooms_made, calls(plane.zoom, "list")) == ([], 1, {200: 1})
 
 
 async def test_sweep_goes_on_for_cancelled_meetings(plane: Plane) -> None:
@@ -122,6 +122,35 @@ async def test_running_second_room_is_left_until_it_ends(plane: Plane) -> None:
         plane.deliver()
     assert running == (["remove:2"], True, [("in_progress", 0)])
     assert (topic, second.exists, plane.requests()) == ("Other", False, [])
+
+
+async def test_removal_waits_for_no_other_work(plane: Plane) -> None:
+    """A second room goes while the meeting's own update waits to be tried again."""
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+        order(plane.zoom, Kind.ERROR, "update", count=None, status=503)
+        plane.put(plane.caller.change(topic="Other"))
+        await worker.run_once()
+        second = stray(plane)
+        await plane.sweep.run_once()
+        plane.deliver()
+        both = plane.requests()
+        await worker.run_once()
+        plane.deliver()
+    assert (both, plane.requests(), second.exists) == (["update:2", "remove:3"], ["update:2"], False)
+
+
+async def test_removal_that_waits_holds_no_read_back_up(plane: Plane) -> None:
+    """A room in doubt is looked at while a second room is in progress."""
+    await doubted(plane)
+    async with plane.worker() as worker:
+        runs.start(plane.zoom.service.world, stray(plane), at=plane.clock.now())
+        await plane.sweep.run_once()
+        plane.deliver()
+        await worker.run_once()
+        assert (plane.requests(), await plane.read_backs.run_once()) == (["remove:3"], 1)
 
 
 async def test_zooms_refusal_to_delete_a_running_room_is_honoured(plane: Plane) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
-import httpx
 import pytest
 
-from reconciler.rooms.results import Concluded
-from reconciler.rooms.worker import RoomWorker
 from runtime.kafka.producer import Delivery, Outgoing
 from runtime.settings import RoomSettings, Settings
 from schemas.errors import Unavailable
-from schemas.ids import AccountId
-from tests.command_plane import QUICK, START, Plane, Stall, command_plane
-from tests.meeting_commands import Caller
-from tests.simulated_zoom import ACCOUNT
+from simulator.faults import Kind
+from tests.command_plane import QUICK, Plane, after_the_lease, command_plane, stalled
 from tests.waiting import eventually
-from tests.zoom_calls import calls
+from tests.zoom_calls import calls, order
 from zoom.client.client import Call, Reply
 
 
@@ -29,32 +24,6 @@ def plane(settings: Settings) -> Iterator[Plane]:
     """A command plane of the test's own."""
     with command_plane(settings) as made:
         yield made
-
-
-@asynccontextmanager
-async def stalled(plane: Plane, method: str) -> AsyncIterator[tuple[RoomWorker, Stall, asyncio.Task[int]]]:
-    """A worker in the middle of a call that Zoom has acted on and that has not come back."""
-    stalls: list[Stall] = []
-
-    def wrap(inner: httpx.AsyncBaseTransport) -> Stall:
-        stalls.append(Stall(inner, method))
-        return stalls[0]
-
-    patient = QUICK.model_copy(update={"call_timeout_seconds": 60.0})
-    async with plane.worker("slow", wrap=wrap, rooms=patient) as worker:
-        working = asyncio.create_task(worker.run_once())
-        await stalls[0].reached.wait()
-        try:
-            yield worker, stalls[0], working
-        finally:
-            stalls[0].go_on.set()
-            with suppress(asyncio.CancelledError):
-                await working
-
-
-def after_the_lease(plane: Plane) -> None:
-    """Time passes until a lease that is not renewed is over."""
-    plane.clock.advance(seconds=121)
 
 
 async def test_renewed_lease_is_nobody_elses(plane: Plane) -> None:
@@ -154,6 +123,27 @@ async def test_late_update_is_repaired(plane: Plane) -> None:
     assert (repair, plane.rooms()[0].details.topic, plane.requests()) == (["update:4"], "Third", [])
 
 
+async def test_late_update_without_an_answer_is_repaired(plane: Plane) -> None:
+    """Nobody knows what the late call did, or may still do: that alone is a reason to send the details again."""
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+    plane.put(plane.caller.change(topic="Second"))
+    async with stalled(plane, "PATCH", loses=True) as (_, stall, slow), plane.worker("b") as other:
+        after_the_lease(plane)
+        await other.run_once()
+        plane.deliver()
+        stall.go_on.set()
+        await slow
+        plane.deliver()
+        repair = plane.requests()
+        await other.run_once()
+        plane.deliver()
+    late = [report.outcome for report in plane.sent.outcomes() if report.kind == "late_report"]
+    assert (late, repair, plane.requests()) == (["unknown"], ["update:3"], [])
+
+
 async def test_claim_of_a_started_row_puts_the_room_in_doubt(plane: Plane) -> None:
     """The meeting is read back for a while when another worker's call may still be under way."""
     plane.create()
@@ -164,20 +154,6 @@ async def test_claim_of_a_started_row_puts_the_room_in_doubt(plane: Plane) -> No
             await other.run_once()
         after = plane.rows("SELECT until_at - since_at >= interval '20 minutes' FROM unsure_meetings")
     assert (before, after) == ([(0,)], [(True,)])
-
-
-async def test_settlement_under_an_old_epoch_touches_nothing(plane: Plane) -> None:
-    """The row belongs to whoever claimed it last; a settle that finds nothing is no late call."""
-    plane.create()
-    async with plane.worker("a") as first, plane.worker("b") as second:
-        (old,) = await first._claim(1)
-        after_the_lease(plane)
-        (new,) = await second._claim(1)
-        settled = await first._queue.settle(old.request, Concluded(outcome="done"))
-        started = await first._queue.start(old.request, counted=True)
-    rows = plane.rows("SELECT epoch, leased_by, settled_at, attempts FROM room_requests")
-    assert new.request.epoch > old.request.epoch
-    assert (settled, started, rows) == (False, False, [(new.request.epoch, "b", None, 0)])
 
 
 async def test_outcome_answered_before_it_is_settled_is_no_late_call(plane: Plane) -> None:
@@ -195,16 +171,6 @@ async def test_outcome_answered_before_it_is_settled_is_no_late_call(plane: Plan
         setattr(plane.sent, "deliver", answered_at_once)  # noqa: B010 - the stream does not wait for the worker
         await worker._work(claimed)
     assert ([report.kind for report in plane.sent.outcomes()], plane.requests()) == (["outcome"], [])
-
-
-async def test_accounts_take_turns(plane: Plane) -> None:
-    """A claim takes the oldest of each account by turns: a thousand requests of one do not hold another's one up."""
-    for number in range(30):
-        plane.put(Caller(key=f"many-{number}", account=AccountId(ACCOUNT.account_id)).create(start_time=START))
-    plane.put(Caller(key="single", account=AccountId("another")).create(start_time=START))
-    async with plane.worker(accounts=(ACCOUNT.account_id, "another")) as worker:
-        claimed = await worker._claim(3)
-    assert sorted({each.request.account_id for each in claimed}) == sorted([ACCOUNT.account_id, "another"])
 
 
 @pytest.mark.parametrize("acted", [False, True], ids=["before the call", "after it"])
@@ -246,21 +212,8 @@ async def test_row_that_was_taken_away_is_not_called_for(plane: Plane) -> None:
     assert (calls(plane.zoom, "create"), plane.requests(), plane.sent.outcomes()) == ({}, ["cancel:2"], [])
 
 
-async def test_workers_claim_different_rows(plane: Plane) -> None:
-    """Several workers at once share the due rows, none of them twice, at most fifty each."""
-    for number in range(120):
-        caller = Caller(key=f"cmd-{number:04d}", account=AccountId(ACCOUNT.account_id))
-        plane.put(caller.create(start_time=START))
-    async with plane.worker("a") as a, plane.worker("b") as b, plane.worker("c") as c:
-        taken = await asyncio.gather(*(worker._claim(50) for worker in (a, b, c)))
-    keys = [each.request.provider_key for claimed in taken for each in claimed]
-    epochs = {each.request.epoch for claimed in taken for each in claimed}
-    assert (len(keys), len(set(keys)), len(epochs)) == (120, 120, 120)
-    assert max(len(claimed) for claimed in taken) <= 50
-
-
 @pytest.mark.parametrize("action", ["create", "update", "cancel"])
-@pytest.mark.parametrize("point", ["claimed", "called", "reported"])
+@pytest.mark.parametrize("point", ["claimed", "marked", "called", "reported", "settled"])
 async def test_death_at_any_point(plane: Plane, point: str, action: str) -> None:
     """ZC49: whoever takes a dead worker's row over leaves one room as the meeting wants it, or none, and one result."""
     plane.create()
@@ -290,6 +243,15 @@ async def _die(plane: Plane, point: str, *, method: str) -> None:
         async with plane.worker("dead") as worker:
             await worker._claim(1)
         return
+    if point == "marked":
+        async with plane.worker("dead") as worker:
+            (claimed,) = await worker._claim(1)
+            await worker._queue.start(claimed.request, counted=True)
+        return
+    if point == "settled":
+        async with plane.worker("dead") as worker:
+            await worker.run_once()
+        return
     if point == "called":
         async with stalled(plane, method) as (_, _, working):
             working.cancel()
@@ -303,6 +265,39 @@ async def _die(plane: Plane, point: str, *, method: str) -> None:
         with suppress(asyncio.CancelledError):
             await working
     # The outcome was sent, and the stream is slow: nothing of it is projected before the heir works.
+
+
+async def test_each_claim_that_called_counts_as_an_attempt(plane: Plane) -> None:
+    """ZC48 4: a request whose workers die one after the other shows it, and is done by the first that lives."""
+    plane.create()
+    async with plane.worker("mortal") as mortal:
+        for _ in range(5):
+            (claimed,) = await mortal._claim(1)
+            await mortal._queue.start(claimed.request, counted=True)
+            after_the_lease(plane)
+    attempts = plane.rows("SELECT attempts FROM room_requests")
+    async with plane.worker("b") as heir:
+        for _ in range(2):
+            await heir.drain()
+            plane.deliver()
+            plane.clock.advance(seconds=130)
+    assert (attempts, plane.requests(), plane.meeting.room_status, len(plane.rooms())) == ([(5,)], [], "ready", 1)
+
+
+@pytest.mark.parametrize("unlisted_seconds", [0, 10, 110], ids=["listed at once", "on the second look", "after long"])
+async def test_room_of_a_dead_worker_is_found(plane: Plane, unlisted_seconds: int) -> None:
+    """ZC36 F4: killed after the 201 and before it could tell: whenever lists show the room, there is no other."""
+    if unlisted_seconds:
+        order(plane.zoom, Kind.UNLISTED, seconds=unlisted_seconds + 121)  # the lease runs out first
+    plane.create()
+    await _die(plane, "called", method="POST")
+    after_the_lease(plane)
+    async with plane.worker("b") as heir:
+        for _ in range(10):
+            await heir.drain()
+            plane.deliver()
+            plane.clock.advance(seconds=15)
+    assert (calls(plane.zoom, "create"), plane.requests(), plane.meeting.room_status) == ({201: 1}, [], "ready")
 
 
 async def _never(*_: object) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from runtime.settings import Settings
+from runtime.settings import RoomSettings, Settings
 from simulator.faults import Kind
 from tests.command_plane import START, Plane, command_plane
 from tests.simulated_zoom import ACCOUNT
@@ -122,6 +122,33 @@ async def test_refused_create_is_a_failed_room_with_zooms_reason(plane: Plane) -
     assert (calls(plane.zoom, "create"), "nobody@example.com" in problem.message) == ({404: 1}, True)
 
 
+async def test_same_create_after_a_refusal_asks_for_nothing(plane: Plane) -> None:
+    """ZC34: the stored answer again, and the room stays failed; only a change, or a retry by hand, tries anew."""
+    (first,) = plane.put(plane.caller.create(start_time=START, host="nobody@example.com"))
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+        (again,) = plane.put(plane.caller.create(start_time=START, host="nobody@example.com"))
+        await worker.drain()
+    assert (first.answer, first.event_id) == (again.answer, again.event_id)
+    assert (calls(plane.zoom, "create"), plane.meeting.room_status, plane.requests()) == ({404: 1}, "failed", [])
+
+
+async def test_host_that_is_gone_is_no_room_that_is_gone(plane: Plane) -> None:
+    """ZC44: 404 with the code of a missing user refuses the change, tells why, and leaves the room the meeting's."""
+    plane.create()
+    async with plane.worker() as worker:
+        await worker.drain()
+        plane.deliver()
+        order(plane.zoom, Kind.ERROR, "update", status=404, code=1001, message="User does not exist.")
+        plane.put(plane.caller.change(topic="Other"))
+        await worker.drain()
+        plane.deliver()
+    assert plane.meeting.problem is not None
+    assert (plane.meeting.problem.code, plane.meeting.room is not None, plane.requests()) == ("1001", True, [])
+    assert (calls(plane.zoom, "update"), plane.meeting.room and plane.meeting.room.gone_at) == ({404: 1}, None)
+
+
 async def test_start_that_has_passed_makes_no_room(plane: Plane) -> None:
     """A create that comes too late fails, and drops the updates."""
     plane.create(start_time="2026-12-01T15:00:00")
@@ -192,6 +219,27 @@ async def test_without_a_gateway_nothing_is_lost(plane: Plane) -> None:
     assert (plane.meeting.room_status, plane.meeting.problem, plane.requests()) == ("ready", None, [])
 
 
+async def test_failed_calls_stay_with_growing_waits(plane: Plane) -> None:
+    """Each failure counts as an attempt; the next one is drawn from a step that doubles, and Zoom's words stand beside it."""
+    usual = RoomSettings(call_backoff_seconds=(0.0, 0.0))
+    plane.create()
+    async with plane.worker(rooms=usual) as worker:
+        await worker.run_once()
+        plane.deliver()
+        plane.put(plane.caller.change(topic="Other"))
+        order(plane.zoom, Kind.ERROR, "update", count=None, status=503, message="Service unavailable.")
+        kept = []
+        for _ in range(4):
+            await worker.run_once()
+            kept += plane.rows(
+                "SELECT attempts, outcome, error_message, due_at - %s FROM room_requests", plane.clock.now()
+            )
+            plane.clock.advance(seconds=10)
+    waits = [wait.total_seconds() for *_, wait in kept]
+    assert [row[:3] for row in kept] == [(number, "unknown", "Service unavailable.") for number in (1, 2, 3, 4)]
+    assert all(0 <= wait <= 0.5 * 2**number for number, wait in enumerate(waits))
+
+
 async def test_what_the_worker_sees_is_observed(plane: Plane) -> None:
     """The 201 and the read-back go to zoom-events as observations, without secrets, at the time they were asked for."""
     plane.create()
@@ -242,8 +290,9 @@ async def test_settled_row_that_is_never_answered_is_taken_again(plane: Plane) -
         early = await worker.run_once()
         plane.clock.advance(seconds=601)
         again = await worker.run_once()
+        retried = plane.rows("SELECT retried FROM room_requests")
         plane.deliver()
-    assert (early, again, len(plane.rooms()), plane.requests()) == (0, 1, 1, [])
+    assert (early, again, retried, len(plane.rooms()), plane.requests()) == (0, 1, [(True,)], 1, [])
     assert plane.rows("SELECT count(*) FROM unsure_meetings") == [(1,)]
 
 

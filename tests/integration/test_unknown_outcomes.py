@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runtime.settings import Settings
+from schemas.ids import AccountId
 from simulator.faults import Kind
-from tests.command_plane import Plane, command_plane, decoy
+from tests.command_plane import START, Plane, command_plane, decoy
+from tests.meeting_commands import Caller
+from tests.simulated_zoom import ACCOUNT
 from tests.waiting import eventually
 from tests.zoom_calls import app_of, calls, order
 
@@ -151,6 +155,36 @@ async def test_announced_room_is_looked_at(plane: Plane) -> None:
     assert (plane.meeting.room_status, sum(calls(plane.zoom, "create").values())) == ("ready", 1)
 
 
+async def test_room_announced_under_an_earlier_topic_is_looked_at(plane: Plane) -> None:
+    """The meeting's topic has changed since the call whose outcome is unknown: the host is the same."""
+    async with plane.worker(gated=True) as worker:
+        plane.put(Caller(key="earlier", account=AccountId(ACCOUNT.account_id)).create(start_time=START))
+        await worker.run_once()
+        plane.deliver()
+        order(plane.zoom, Kind.ABORT, acts=True)
+        order(plane.zoom, Kind.UNLISTED, seconds=3600)
+        plane.create()
+        await worker.run_once()
+        announce(plane)
+        plane.put(plane.caller.change(topic="Other"))
+        await worker.run_once()
+        plane.deliver()
+    assert (plane.meeting.room_status, sum(calls(plane.zoom, "create").values())) == ("ready", 2)
+
+
+async def test_room_of_another_create_is_not_this_ones(plane: Plane) -> None:
+    """A room that carries another key of the same meeting is no proof of what became of this call."""
+    order(plane.zoom, Kind.ABORT)
+    plane.create()
+    other = decoy(plane)
+    other.details = replace(other.details, agenda=f"[roomkeeper {plane.caller.meeting_id}:create:7]")
+    async with plane.worker() as worker:
+        await worker.run_once()
+    await work_until_settled(plane)
+    assert plane.meeting.room is not None
+    assert (plane.meeting.room.provider_key, len(plane.rooms())) == (f"{plane.caller.meeting_id}:create:1", 2)
+
+
 def announce(plane: Plane) -> None:
     """What a `meeting.created` webhook leaves in the rooms table, for every room."""
     for room in plane.rooms():
@@ -221,7 +255,7 @@ async def test_broker_that_is_away_delays_the_outcome_only(plane: Plane) -> None
     plane.sent.down = True
     async with plane.worker() as worker:
         working = asyncio.create_task(worker.run_once())
-        await eventually(lambda: calls(plane.zoom, "create"), what="the create was called")
+        await eventually(lambda: plane.sent.offered, what="the outcome was offered to the broker")
         unsettled = plane.rows("SELECT settled_at FROM room_requests")
         plane.sent.down = False
         await working

@@ -1,1 +1,1 @@
-"""Faults planted on purpose, one at a time, to see that the tests of rooms catch each: `make mutants`."""
+"""Faults planted on purpose, one at a time, to see that tests catch each: `make mutants`."""

@@ -390,6 +390,25 @@ def test_read_back_that_is_no_reason_to_write(shown: str, version: int, changed:
     assert table.work(caller) == before
 
 
+def test_read_back_beside_a_removal_makes_an_update() -> None:
+    """A second room that waits to be removed is no work on the meeting's own room."""
+    caller = Caller()
+    table = ready(caller)
+    key = f"{caller.meeting_id}:create:1"
+    table.put(report(caller.meeting_id, key, room=room("92000000002"), kind="sweep", epoch=0))
+    found = room(shown='{"topic":"Old"}')
+    table.put(report(caller.meeting_id, key, kind="read_back", room=found, version=1, differences=("topic",)))
+    assert table.work(caller) == ("remove:2@92000000002", "update:3@91000000001")
+
+
+def test_report_about_a_meeting_that_nobody_knows_is_answered() -> None:
+    """Every outcome is answered by an event that names its key and epoch, so that its row ends."""
+    table, caller = Table(), Caller()
+    key = f"{caller.meeting_id}:create:1"
+    event = table.put(report(caller.meeting_id, key, room=room(), epoch=7))
+    assert (event.kind, event.provider_key, event.epoch, event.releases) == ("rejected", key, 7, True)
+
+
 def test_drift_is_undone() -> None:
     """A changed room is updated, a deleted one made anew, and neither while work is pending."""
     caller = Caller()

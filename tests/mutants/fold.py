@@ -1,20 +1,8 @@
-"""The faults: what each does wrong, and the one place where it is planted."""
+"""Faults in the fold of rooms: what each does wrong, and the one place where it is planted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """A change of one piece of code that must not go unnoticed."""
-
-    name: str
-    file: str
-    right: str
-    """Stands in the file exactly once."""
-    wrong: str
-
+from tests.mutants.fault import Fault
 
 LATTICE = "streams/rooms/lattice.py"
 FACT = "streams/rooms/fact.py"
