@@ -2,7 +2,8 @@
 
 Guarantees: only failures of Zoom or of the way to it count: no answer, or a 5xx. A 4xx is an answer and a 429 asks for
 patience; neither opens it nor hides failures. After the pause exactly one call is let through; whatever Zoom answers
-closes the breaker, another failure opens it again, and a call that is given up frees the place.
+closes the breaker, another failure opens it again, and a call that is given up frees the place. A process that dies
+with that call holds the place no longer than one call can last.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from runtime.settings import ZoomSettings
 from zoom.client.client import CANCELLED, Call, Reply
 from zoom.client.decisions import Decision, Ruling
 
-PROBE_SECONDS = 60.0
-"""A process that died with the one call in hand holds the place no longer than that."""
+TRIAL_SECONDS = 20.0
+"""The one call's wait for its turn and its time-out, by default."""
 TRUST_SECONDS = 1.0
 """A breaker that was seen closed is not looked at again for so long."""
 LOOK_SECONDS = 1.0
@@ -29,12 +30,21 @@ _FAILURES = frozenset({"server_error", "no_answer", "timeout", "unreachable", "u
 class Breakers:
     """Lets calls through, or not; a gate of the client."""
 
-    def __init__(self, database: AsyncDatabase, *, settings: ZoomSettings, alerts: Alerts, clock: Clock) -> None:
-        """Kept in this database; the pause is measured by its clock."""
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        *,
+        settings: ZoomSettings,
+        alerts: Alerts,
+        clock: Clock,
+        trial_seconds: float = TRIAL_SECONDS,
+    ) -> None:
+        """Kept in this database, and measured by its clock; `trial_seconds` is the most that one call lasts."""
         self._statements = Statements(database)
         self._settings = settings
         self._alerts = alerts
         self._clock = clock
+        self._trial = timedelta(seconds=trial_seconds)
         self._closed_at: dict[str, float] = {}
         self._failing: set[str] = set()
         self._probes: set[int] = set()
@@ -54,8 +64,7 @@ class Breakers:
             self._closed_at[account_id] = self._clock.monotonic_seconds()
             self._note_failing(account_id, failing=row is not None and row["failures"] > 0)
             return None
-        probe = timedelta(seconds=PROBE_SECONDS)
-        if await self._statements.one("take_probe", account_id=account_id, probe=probe) is not None:
+        if await self._statements.one("take_probe", account_id=account_id, probe=self._trial) is not None:
             self._probes.add(id(call))
             return None
         # The one call ends soon, whatever the most is that it may take: then everybody may call again, or nobody.

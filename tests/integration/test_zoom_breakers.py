@@ -10,7 +10,7 @@ import pytest
 from reconciler.gateway.alerts import Alerts
 from reconciler.gateway.breaker import Breakers
 from runtime.postgres import AsyncDatabase
-from runtime.settings import ZoomSettings
+from runtime.settings import RoomSettings, ZoomSettings
 from schemas.ids import AccountId
 from simulator.faults import Kind
 from tests.command_plane import START, Plane
@@ -136,6 +136,17 @@ async def test_probe_that_is_given_up_frees_the_place(plane: Plane, database: As
     await through(breakers(plane, database), CANCELLED)
     await through(breakers(plane, database), Reply(ruling=Ruling(decision=Decision.PARK, reason="host_budget_used_up")))
     assert await breakers(plane, database).enter(LOOK) is None
+
+
+async def test_probe_whose_process_dies_holds_the_place_for_one_call(plane: Plane, database: AsyncDatabase) -> None:
+    """No longer than a call's turn and time-out last; then another call goes through."""
+    await opened(plane, database)
+    pause_is_over(plane)
+    assert await breakers(plane, database).enter(LOOK) is None  # and never leaves
+    ((held,),) = plane.rows("SELECT until_at - clock_timestamp() FROM zoom_breakers")
+    pause_is_over(plane)
+    longest = RoomSettings().call_timeout_seconds + ZoomSettings().rate_wait_seconds
+    assert (held.total_seconds() <= longest, await breakers(plane, database).enter(LOOK)) == (True, None)
 
 
 async def test_clock_that_jumps_does_not_shorten_or_lengthen_the_pause(plane: Plane, database: AsyncDatabase) -> None:
