@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import orjson
 from pydantic import ValidationError
 
 from schemas.errors import BadMessage
@@ -31,14 +32,25 @@ def command_of(row: Row, *, account_id: AccountId, issued_by: str) -> Command:
     make = _MAKERS.get(row["command"])
     if make is None:
         raise BadMessage(f"command: {row['command']!r} is none of {', '.join(_MAKERS)}")
-    if not isinstance(row["body"], dict):
-        raise BadMessage("body: is not a JSON object")
+    if row["created_at"] is None:
+        raise BadMessage("created_at: is no moment of a calendar")
+    read = {**row, "body": _body(row["body"])}
     try:
-        return make(row, _common(row, account_id=account_id, issued_by=issued_by))
+        return make(read, _common(read, account_id=account_id, issued_by=issued_by))
     except ScheduleError as error:
         raise BadMessage(f"{error.field}: {error}") from error
     except ValidationError as error:
         raise BadMessage(_words(error)) from error
+
+
+def _body(text: str) -> dict[str, Any]:
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise BadMessage(f"body: {error.msg}") from error
+    if not isinstance(body, dict):
+        raise BadMessage("body: is not a JSON object")
+    return body
 
 
 def _common(row: Row, *, account_id: AccountId, issued_by: str) -> dict[str, Any]:

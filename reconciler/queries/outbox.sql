@@ -1,5 +1,6 @@
 -- name: take_outbox_rows
 -- The oldest rows of meetings that no other relay has in hand: whoever locks a meeting's oldest row has the meeting.
+-- A body is given as text, and a moment beyond any calendar as none: what cannot be read is the row's fault alone.
 WITH heads AS (
     SELECT o.meeting_key
     FROM roomkeeper_outbox AS o
@@ -12,7 +13,8 @@ WITH heads AS (
     LIMIT %(rows)s
     FOR UPDATE OF o SKIP LOCKED
 )
-SELECT o.id, o.meeting_key, o.command, o.body, o.expected_version, o.idempotency_key, o.created_at
+SELECT o.id, o.meeting_key, o.command, o.body::text AS body, o.expected_version, o.idempotency_key,
+       CASE WHEN o.created_at BETWEEN '0001-01-02Z' AND '9999-12-30Z' THEN o.created_at END AS created_at
 FROM roomkeeper_outbox AS o
 JOIN heads USING (meeting_key)
 WHERE o.rejected_at IS NULL

@@ -65,7 +65,7 @@ def relay(database: AsyncDatabase, sender: Any, *, topic_prefix: str = "") -> Re
 
 def put(caller: Connection, key: str, command: str = "create", body: Any = MEETING, **other: Any) -> None:
     """Insert a row, in whatever transaction there is."""
-    row = {"meeting_key": key, "command": command, "body": Jsonb(body), **other}
+    row = {"meeting_key": key, "command": command, "body": body if isinstance(body, Jsonb) else Jsonb(body), **other}
     names, places = ", ".join(row), ", ".join(f"%({name})s" for name in row)
     caller.execute(psycopg.sql.SQL(f"INSERT INTO roomkeeper_outbox ({names}) VALUES ({places})"), row)
 
@@ -142,14 +142,25 @@ async def test_row_that_commits_late_is_not_skipped(
         ("cancel", {"because": "rain"}, "because"),
         ("register", {"email": "nobody", "first_name": "x"}, "email"),
         ("explode", {}, "explode"),
+        ("create", Jsonb({}, dumps=lambda _: "[" * 2_000 + "]" * 2_000), "body"),
     ],
 )
 async def test_bad_row_is_set_aside_and_the_rest_go_on(
     caller: Connection, database: AsyncDatabase, command: str, body: Any, reason: str
 ) -> None:
     """The reason names the field, the row stays for whoever wrote it, and its meeting's other rows are sent."""
+    await _set_aside(caller, database, reason, command=command, body=body)
+
+
+@pytest.mark.parametrize("created_at", ["infinity", "-infinity", "20000-01-01Z", "0100-01-01Z BC"])
+async def test_row_of_no_time_is_set_aside(caller: Connection, database: AsyncDatabase, created_at: str) -> None:
+    """PostgreSQL knows moments that no calendar has; one of them must not hold the outbox up."""
+    await _set_aside(caller, database, "created_at", created_at=created_at)
+
+
+async def _set_aside(caller: Connection, database: AsyncDatabase, reason: str, **row: Any) -> None:
     sent = Sent()
-    put(caller, "one", command, body)
+    put(caller, "one", **row)
     put(caller, "one")
     put(caller, "two")
     await relay(database, sent).run_once()
