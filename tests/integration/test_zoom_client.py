@@ -89,6 +89,16 @@ async def test_dead_token_is_renewed_once_and_the_call_repeated_once(zoom: Simul
     assert (made.ruling.decision, calls(zoom, "create"), zoom.service.tokens.issued) == ("done", {201: 2, 401: 1}, 2)
 
 
+async def test_delete_that_found_nothing_after_its_token_died_is_done(zoom: SimulatedZoom, clock: ManualClock) -> None:
+    """ZC40 c: 401, then 404 of the same delete: the room is gone, which is what was wanted."""
+    async with zoom_client(zoom, clock) as client:
+        made = str((await client.call(create())).document["id"])
+        await client.call(about(DELETE, made))
+        order(zoom, Kind.ERROR, "delete", status=401, code=124, message="Invalid access token.")
+        reply = await client.call(about(DELETE, made))
+    assert (reply.ruling.decision, reply.code, calls(zoom, "delete")) == ("gone", "3001", {204: 1, 401: 1, 404: 1})
+
+
 async def test_second_401_stops(zoom: SimulatedZoom, clock: ManualClock) -> None:
     """ZC40 b: a new token that is refused too is an operator's matter, not a loop."""
     order(zoom, Kind.ERROR, count=None, status=401, code=124, message="Invalid access token.")

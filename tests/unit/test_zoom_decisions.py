@@ -30,6 +30,7 @@ KNOWN = """
     list 400 3161 refuse               | list 403 2306 refuse            | list 404 1001 refuse
     past 400 200 refuse                | past 400 12702 refuse           | past 400 300 refuse
     past 404 3001 gone                 | instances 404 3001 gone         | participants 400 200 refuse
+    instances 401 - refresh            | participants 404 3001 gone      | participants 400 300 refuse
     participants 400 12702 refuse      | report 400 200 refuse           | report 400 12702 refuse
     report 400 1010 refuse             | report 404 3001 gone
     register 400 3043 refuse           | register 400 3000 refuse        | register 400 3161 refuse
