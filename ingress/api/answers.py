@@ -1,4 +1,4 @@
-"""How errors of the framework, of Roomkeeper and of nobody's making become problems."""
+"""How errors of the framework, of Roomkeeper and of nobody's making become problems, and which the page tells of."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ingress.problems import MEDIA_TYPE, FieldProblem, Place, Problem, unavailable
+from ingress.problems import MEDIA_TYPE, FieldProblem, Place, Problem, ProblemBody, unavailable
 from schemas.errors import RoomkeeperError, Unavailable
 
 MOST_FIELDS = 20
@@ -27,6 +27,22 @@ _CURES: Mapping[str, str] = {
     "missing": "is missing",
     "extra_forbidden": "is not known here: check its spelling, or leave it out",
 }
+
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: {"model": ProblemBody, "description": "A header or parameter does not hold."},
+    401: {"model": ProblemBody, "description": "No valid API key."},
+    404: {"model": ProblemBody, "description": "Nothing there for this key."},
+    422: {"model": ProblemBody, "description": "The request does not hold."},
+    503: {"model": ProblemBody, "description": "Not now; try again after `Retry-After` seconds."},
+}
+"""Of every route that reads."""
+COMMAND_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    409: {"model": ProblemBody, "description": "Decided against (only with `Prefer: wait`)."},
+    412: {"model": ProblemBody, "description": "The version has moved on (only with `Prefer: wait`)."},
+    413: {"model": ProblemBody, "description": "The body is too large."},
+    415: {"model": ProblemBody, "description": "The body is not JSON."},
+}
+"""Besides, of those that command."""
 
 
 def install(app: FastAPI) -> None:

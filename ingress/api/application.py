@@ -10,7 +10,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi_offline import FastAPIOffline
 
 from ingress.api import answers, commands, meetings, registrants, rooms, status
-from ingress.problems import MEDIA_TYPE, ProblemBody
+from ingress.problems import MEDIA_TYPE
 from ingress.services import Services
 
 DESCRIPTION = """\
@@ -26,20 +26,6 @@ knows who attended.
 * **Errors** are `application/problem+json` (RFC 9457): `code` is the kind, `errors` the fields, `cure` what to do.
 """
 
-_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: {"model": ProblemBody, "description": "A header or parameter does not hold."},
-    401: {"model": ProblemBody, "description": "No valid API key."},
-    404: {"model": ProblemBody, "description": "Nothing there for this key."},
-    422: {"model": ProblemBody, "description": "The request does not hold."},
-    503: {"model": ProblemBody, "description": "Not now; try again after `Retry-After` seconds."},
-}
-_COMMAND_PROBLEMS: dict[int | str, dict[str, Any]] = {
-    409: {"model": ProblemBody, "description": "Decided against (only with `Prefer: wait`)."},
-    412: {"model": ProblemBody, "description": "The version has moved on (only with `Prefer: wait`)."},
-    413: {"model": ProblemBody, "description": "The body is too large."},
-    415: {"model": ProblemBody, "description": "The body is not JSON."},
-}
-
 
 def create_api(services: Services) -> FastAPI:
     """The application; it answers every error with a problem."""
@@ -54,10 +40,8 @@ def create_api(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.services = services
-    app.include_router(meetings.router(), responses={**_PROBLEMS, **_COMMAND_PROBLEMS})
-    app.include_router(registrants.router(), responses={**_PROBLEMS, **_COMMAND_PROBLEMS})
-    app.include_router(commands.router(), responses=_PROBLEMS)
-    app.include_router(rooms.router(), responses=_PROBLEMS)
+    for part in (meetings, registrants, commands, rooms):
+        app.include_router(part.router(), responses=answers.PROBLEMS)
     app.include_router(status.router())
     answers.install(app)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]  # FastAPI's own way to change the page
@@ -70,8 +54,12 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
         document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         for path in document["paths"].values():
             for operation in path.values():
-                for code, response in operation["responses"].items():
-                    if int(code) >= 400 and "content" in response:
-                        response["content"] = {MEDIA_TYPE: response["content"].pop("application/json")}
+                for response in operation["responses"].values():
+                    _as_problem(response.get("content", {}))
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _as_problem(content: dict[str, Any]) -> None:
+    if content.get("application/json", {}).get("schema", {}).get("$ref", "").endswith("/ProblemBody"):
+        content[MEDIA_TYPE] = content.pop("application/json")

@@ -8,6 +8,7 @@ from uuid import uuid4
 from fastapi import APIRouter, Body, Query, Response
 
 from ingress.api.access import CallerIs, ServicesAre, known_meeting, meeting_uuid
+from ingress.api.answers import COMMAND_PROBLEMS
 from ingress.api.finishing import answer_command
 from ingress.api.headers import IdempotencyKey, IfMatch, Prefer, etag, expected_version, idempotency_key, required_key
 from ingress.api.paging import Cursor, Limit, page_of, place_of
@@ -48,6 +49,7 @@ _CHANGE_EXAMPLES: Any = {
     "another topic, no series": {"value": {"topic": "Planning", "recurrence": None}},
 }
 _COMMAND_ANSWERS: dict[int | str, dict[str, Any]] = {
+    **COMMAND_PROBLEMS,
     202: {"model": Accepted, "description": "Safe, and not finished yet."},
 }
 

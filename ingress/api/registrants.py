@@ -14,6 +14,7 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Body, Query, Response
 
 from ingress.api.access import CallerIs, ServicesAre, known_meeting, meeting_uuid
+from ingress.api.answers import COMMAND_PROBLEMS
 from ingress.api.finishing import WAITED, finished, json_answer, rejection
 from ingress.api.headers import IdempotencyKey, Prefer, idempotency_key
 from ingress.api.paging import Cursor, Limit, page_of, place_of
@@ -36,6 +37,7 @@ from schemas.requests import DecisionsRequest, RegistrantsRequest
 
 Status = Literal["registering", "pending", "approved", "denied", "cancelled", "failed"]
 _ANSWERS: dict[int | str, dict[str, Any]] = {
+    **COMMAND_PROBLEMS,
     202: {"model": AcceptedPeople, "description": "Safe, and not finished yet."},
 }
 _ADD_EXAMPLES: Any = {

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 
 from ingress.api.access import CallerIs, ServicesAre
 from ingress.api.shapes import AttendanceShape, InstancePage, InstanceShape, PersonShape, RoomShape
@@ -63,14 +63,19 @@ async def instances(
     return InstancePage(items=items, next_cursor=after)
 
 
-async def attendance(caller: CallerIs, services: ServicesAre, request: Request) -> AttendanceShape:
+async def attendance(
+    caller: CallerIs,
+    services: ServicesAre,
+    request: Request,
+    uuid: Annotated[str, Path(description="Zoom's uuid of the run.")],  # noqa: ARG001 - for the page; see instance_uuid
+) -> AttendanceShape:
     """Who attended a run, person by person, and for how long: the union of each person's stays.
 
     Zoom's uuids hold `/`, `+` and `=`. They may be written as they are, percent-encoded, or encoded twice as Zoom's own
     API wants it.
     """
-    uuid = instance_uuid(request.scope["raw_path"].decode("ascii"))
-    row = await services.reader.instance(caller.account_id, uuid) if uuid else None
+    named = instance_uuid(request.scope["raw_path"].decode("ascii"))
+    row = await services.reader.instance(caller.account_id, named) if named else None
     if row is None:
         raise not_found("instance")
     people = await services.reader.attendance(caller.account_id, row["zoom_id"], row["uuid"], at=services.clock.now())

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
 from ingress.api.access import CallerIs, ServicesAre
+from ingress.api.answers import PROBLEMS
 from ingress.problems import KINDS, TYPE_PREFIX, not_found
 from ingress.reading import Row
 
@@ -64,9 +65,21 @@ class HealthShape(BaseModel):
 def router() -> APIRouter:
     """The routes."""
     routes = APIRouter()
-    routes.get("/v1/status", response_model=StatusShape, tags=["status"], summary="Is anything wrong?")(status)
+    routes.get(
+        "/v1/status",
+        response_model=StatusShape,
+        responses={code: PROBLEMS[code] for code in (401, 503)},
+        tags=["status"],
+        summary="Is anything wrong?",
+    )(status)
     routes.get("/health/live", response_model=HealthShape, tags=["health"], summary="Does the process run?")(live)
-    routes.get("/health/ready", response_model=HealthShape, tags=["health"], summary="Can it do its work?")(ready)
+    routes.get(
+        "/health/ready",
+        response_model=HealthShape,
+        responses={503: {"model": HealthShape, "description": "It cannot, for these reasons."}},
+        tags=["health"],
+        summary="Can it do its work?",
+    )(ready)
     routes.get("/metrics", tags=["health"], include_in_schema=False)(metrics)
     routes.get(TYPE_PREFIX + "{code}", include_in_schema=False)(problem)
     return routes
