@@ -82,7 +82,8 @@ class EmbeddedPostgres(Service):
         )
         if done.returncode != 0:
             shutil.rmtree(self._data, ignore_errors=True)
-            raise Unavailable(f"PostgreSQL's data could not be made in {self._data}: {done.stderr or done.stdout}")
+            said = next(iter((done.stderr or done.stdout).strip().splitlines()), "it said nothing")
+            raise Unavailable(f"PostgreSQL's data could not be made in {self._data}: {said}")
 
     def _command(self) -> Sequence[str]:
         settings = {

@@ -72,4 +72,6 @@ def _run_maven(command: list[str]) -> None:
         raise Unavailable(f"Maven did not fetch Kafka's jars within {_FETCH_SECONDS} s") from error
     if done.returncode != 0:
         errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
-        raise Unavailable(f"Maven could not fetch Kafka's jars: {errors[0] if errors else 'it said nothing'}")
+        said = errors[0] if errors else "it said nothing"
+        cure = "without a network, name a mirror in Maven's settings.xml"
+        raise Unavailable(f"Maven could not fetch Kafka's jars ({cure}): {said}")
