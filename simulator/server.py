@@ -14,6 +14,7 @@ from types import FrameType
 import uvicorn
 from starlette.applications import Starlette
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from schemas.errors import Misconfigured
 from simulator.control.app import create_control
@@ -39,10 +40,22 @@ def create_app(service: Service) -> Starlette:
         routes=[
             Route("/oauth/token", gateway.token, methods=["POST"]),
             Route("/v2/{rest:path}", gateway.call, methods=_METHODS),
-            Mount("/control", create_control(service)),
+            Mount("/control", _made_when_asked(service)),
         ],
         lifespan=lifespan,
     )
+
+
+def _made_when_asked(service: Service) -> ASGIApp:
+    """The control API: many a simulator is never asked for it, and its forty routes are half of a start."""
+    made: list[ASGIApp] = []
+
+    async def control(scope: Scope, receive: Receive, send: Send) -> None:
+        if not made:
+            made.append(create_control(service))
+        await made[0](scope, receive, send)
+
+    return control
 
 
 def listen(host: str, port: int) -> socket.socket:

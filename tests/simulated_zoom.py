@@ -21,6 +21,7 @@ from runtime.clock import Clock, SystemClock
 from simulator.config import AccountConfig, Plan, SimulatorConfig
 from simulator.server import address_of, listen, server_for
 from simulator.service import Service
+from tests.plain_http import NO_TLS
 
 ACCOUNT = AccountConfig(
     account_id="Acct0ExampleNeutral001",
@@ -70,7 +71,9 @@ class SimulatedZoom:
     def client(self, token: str | None = None) -> httpx.Client:
         """A client of the simulator, with an access token unless another is given."""
         bearer = self.token() if token is None else token
-        return httpx.Client(base_url=self.address, headers={"authorization": f"Bearer {bearer}"}, timeout=20)
+        return httpx.Client(
+            base_url=self.address, headers={"authorization": f"Bearer {bearer}"}, timeout=20, verify=NO_TLS
+        )
 
     def token(self, account: AccountConfig = ACCOUNT) -> str:
         """A new access token."""
@@ -139,7 +142,7 @@ def simulated_zoom(configuration: SimulatorConfig | None = None, clock: Clock | 
     service = Service(configuration or config(), clock or SystemClock())
     listener = listen("127.0.0.1", 0)
     address = address_of(listener)
-    with _running(server_for(service), listener), httpx.Client(base_url=address, timeout=130) as http:
+    with _running(server_for(service), listener), httpx.Client(base_url=address, timeout=130, verify=NO_TLS) as http:
         yield SimulatedZoom(address=address, service=service, http=http)
 
 

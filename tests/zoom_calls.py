@@ -13,6 +13,7 @@ import httpx
 from runtime.randomness import seeded
 from simulator.config import AccountConfig
 from simulator.faults import Fault, Kind, Target
+from tests.plain_http import NO_TLS
 from tests.simulated_zoom import ACCOUNT, ManualClock, SimulatedZoom
 from zoom.client.client import Gate, Tries, ZoomClient
 from zoom.client.decisions import NO_CODE
@@ -46,7 +47,7 @@ async def zoom_client(
 ) -> AsyncIterator[ZoomClient]:
     """A client of the simulator."""
     used = app or app_of(zoom)
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS) as http:
         call = TokenCall(http, clock=clock, timeout_seconds=tries.call_seconds)
         yield ZoomClient(
             {used.account_id: used},

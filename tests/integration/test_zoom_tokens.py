@@ -17,6 +17,7 @@ from runtime.queries import queries
 from schemas.errors import Misconfigured, Unavailable
 from simulator.faults import Kind
 from tests.command_plane import Plane
+from tests.plain_http import NO_TLS
 from tests.simulated_zoom import ACCOUNT
 from tests.zoom_calls import app_of, calls, order
 from zoom.client.tokens import Token, TokenCall
@@ -31,7 +32,7 @@ async def keepers(
     made = []
     for number in range(count):
         pool = await stack.enter_async_context(AsyncDatabase(plane.settings.postgres, role=f"process-{number}"))
-        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False))
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, verify=NO_TLS))
         made.append(
             SharedTokens(
                 pool,
