@@ -39,6 +39,8 @@ def _up(
         log.say(welcome(stack, SystemClock()))
         while not wanted.wait(1.0):
             stack.backing.require_running()
+            if stack.group.log_error is not None:
+                raise stack.group.log_error
             if stack.group.failed:
                 raise Misconfigured(f"{', '.join(stack.group.failed)} ended: its last lines above say why")
         log("up", "stopping")

@@ -16,7 +16,7 @@ from typing import Self
 
 from roomkeeper.cli import MISCONFIGURED
 from roomkeeper.embedded.process import LeashedProcess
-from schemas.errors import Broken
+from schemas.errors import Broken, Misconfigured
 
 Sink = Callable[[str, str], None]
 """Takes the name of a process and one line of its output."""
@@ -46,6 +46,8 @@ class ProcessGroup:
         self._sink = sink
         self._members: dict[str, _Member] = {}
         self.something_failed = threading.Event()
+        self.log_error: OSError | None = None
+        """Why lines have been lost: the disk is full, or nobody reads them any more. The processes go on."""
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -66,7 +68,7 @@ class ProcessGroup:
         """
         if program.name in self._members:
             raise Broken(f"two processes are called {program.name}")
-        self._members[program.name] = _Member(program, sink=self._sink, on_failure=self.something_failed.set)
+        self._members[program.name] = _Member(program, sink=self._tell, on_failure=self.something_failed.set)
 
     def pid(self, name: str) -> int | None:
         """The process's id, None while it is down."""
@@ -97,6 +99,13 @@ class ProcessGroup:
         deadline = time.monotonic() + within_seconds
         for name in reversed(self.names):
             self._members.pop(name).stop(by_force=time.monotonic() > deadline)
+
+    def _tell(self, name: str, line: str) -> None:
+        """Output that is not taken would bring its process to a stop: a sink that fails loses lines, and no more."""
+        try:
+            self._sink(name, line)
+        except OSError as error:
+            self.log_error = self.log_error or error
 
     def __enter__(self) -> Self:
         """The group itself."""
@@ -154,8 +163,7 @@ class _Member:
             if self._stopping.is_set():
                 return
             if code == MISCONFIGURED:
-                self.failed = True
-                self._on_failure()
+                self._fail()
                 return
             if time.monotonic() - began > _STEADY_SECONDS:
                 pause_seconds = _FIRST_PAUSE_SECONDS
@@ -166,7 +174,16 @@ class _Member:
             with self._lock:
                 if self._stopping.is_set():
                     return
-                self.process = self._launch()
+                try:
+                    self.process = self._launch()
+                except (Misconfigured, OSError) as error:
+                    self._sink(self._program.name, f"cannot be started again: {error}")
+                    self._fail()
+                    return
+
+    def _fail(self) -> None:
+        self.failed = True
+        self._on_failure()
 
     def _read_output(self) -> None:
         with self.process.output as output:

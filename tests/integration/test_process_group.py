@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterator
@@ -53,6 +54,19 @@ def test_a_process_that_goes_on_failing_is_started_less_and_less_often(
     wait_for(lambda: any("again in 2 s" in line for _, line in lines), what="the third failure")
     pauses = [line.rpartition("again in ")[2] for _, line in lines]
     assert pauses[:3] == ["0.5 s", "1 s", "2 s"]
+
+
+def test_a_log_that_cannot_be_written_holds_up_no_process() -> None:
+    """What a process says is read on, beyond what a pipe holds, and the group says what became of the log."""
+
+    def full(_name: str, _line: str) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with ProcessGroup(full) as group:
+        group.start(program("one", "for _ in range(20_000): print('a line of some length')\nraise SystemExit(2)"))
+        wait_for(lambda: group.failed == ("one",), what="the end of a process that says much")
+        assert group.log_error is not None
+        assert group.log_error.errno == errno.ENOSPC
 
 
 def test_a_wrong_setting_is_not_tried_again(group: ProcessGroup) -> None:
