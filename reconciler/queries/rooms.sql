@@ -81,7 +81,7 @@ doubted AS (
     WHERE (c.started_at IS NOT NULL OR c.retried) AND c.action IN ('create', 'update', 'cancel', 'remove')
     ON CONFLICT (account_id, meeting_id) DO UPDATE SET until_at = greatest(stored.until_at, excluded.until_at)
 )
-SELECT c.account_id, c.meeting_id, c.provider_key, c.action, c.lane, c.n, c.host, c.zoom_id, c.added_at, c.epoch, c.attempts,
+SELECT c.account_id, c.meeting_id::text, c.provider_key, c.action, c.lane, c.n, c.host, c.zoom_id, c.added_at, c.epoch, c.attempts,
        c.looks, c.started_at, c.unknown_at, c.retried, m.state,
        CASE WHEN c.lane <> '' THEN (
            SELECT g.state FROM registrants AS g

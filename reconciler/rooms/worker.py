@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import assert_never
 
 import structlog
 
 from reconciler.rooms.actions import Actions
+from reconciler.rooms.chronicle import Chronicle
 from reconciler.rooms.lease import Lease, LeaseLost
 from reconciler.rooms.queue import Claimed, Queue, Request
 from reconciler.rooms.reporting import LATE_REPORT, OUTCOME, Reporter
@@ -23,7 +23,6 @@ from reconciler.rooms.results import Concluded, Kept, Result
 from reconciler.rooms.zoom import Job
 from runtime.backoff import Backoff
 from runtime.clock import Clock
-from runtime.metrics.catalogue.rooms import ROOMS_CLAIMED, ROOMS_OUTCOMES, ROOMS_WORK_SECONDS
 from runtime.metrics.registry import Metrics
 from runtime.randomness import Random
 from runtime.settings import RoomSettings
@@ -62,7 +61,7 @@ class RoomWorker:
         self._settings = settings
         self._clock = clock
         self._random = random
-        self._metrics = metrics or Metrics()
+        self._chronicle = Chronicle(metrics or Metrics(), clock=clock)
         self._in_hand: dict[int, Request] = {}
         self._uncalled: set[int] = set()
         self._places = asyncio.Semaphore(settings.concurrency)
@@ -174,22 +173,21 @@ class RoomWorker:
     def _took(self, claimed: Sequence[Claimed]) -> Sequence[Claimed]:
         self._in_hand.update({each.request.epoch: each.request for each in claimed})
         self._uncalled.update(each.request.epoch for each in claimed)
-        for action, rows in Counter(each.request.action for each in claimed).items():
-            self._metrics.counter(ROOMS_CLAIMED, action=action).inc(rows)
+        self._chronicle.claimed(each.request for each in claimed)
         return claimed
 
     async def _work(self, claimed: Claimed) -> None:
-        began = self._clock.monotonic_seconds()
         jobs = [self._job(claimed)]
         try:
             async with self._places:
+                began = self._clock.monotonic_seconds()
                 if claimed.request.decides:
                     jobs += [self._job(each) for each in await self._siblings(claimed)]
                 results = await self._results(jobs)
             self._give_places(jobs)
             for job, result in zip(jobs, results, strict=True):
                 await self._finish(job, result)
-                self._tell(job.request, result, seconds=self._clock.monotonic_seconds() - began)
+                self._chronicle.finished(job.request, result, seconds=self._clock.monotonic_seconds() - began)
         finally:
             self._give_places(jobs)
             for job in jobs:
@@ -210,23 +208,6 @@ class RoomWorker:
     def _job(self, claimed: Claimed) -> Job:
         lease = Lease(self._queue, claimed.request)
         return Job(request=claimed.request, meeting=claimed.meeting, lease=lease, registrant=claimed.registrant)
-
-    def _tell(self, request: Request, result: Result, *, seconds: float) -> None:
-        action = request.action
-        self._metrics.counter(ROOMS_OUTCOMES, action=action, outcome=result.outcome).inc()
-        if isinstance(result, Concluded):
-            age = self._clock.now() - request.added_at
-            self._metrics.histogram(ROOMS_WORK_SECONDS, action=action).observe(max(0.0, age.total_seconds()))
-        self._log.info(
-            "rooms.request",
-            account=request.account_id,
-            provider_key=request.provider_key,
-            epoch=request.epoch,
-            outcome=result.outcome,
-            code=result.code if isinstance(result, Kept) else result.error_code,
-            attempts=request.attempts,
-            seconds=round(seconds, 3),
-        )
 
     async def _results(self, jobs: Sequence[Job]) -> Sequence[Result]:
         try:

@@ -14,7 +14,8 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import Any
 
-from schemas.canonical import canonical_json
+import orjson
+
 from schemas.ids import ProviderKey, ZoomId
 from schemas.records.meeting_commands import MeetingDetails, Recurrence, RoomSettings
 from schemas.recurrence import occurrences
@@ -97,7 +98,7 @@ def shown_text(room: Json) -> str:
 
 def text_of(shown: Json) -> str:
     """What a room shows as one canonical text."""
-    return canonical_json(shown)
+    return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
 
 
 def differences(sent: Json, shown: Json, *, details: MeetingDetails, now: datetime) -> tuple[str, ...]:
