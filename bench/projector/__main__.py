@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from psycopg import sql
 from rich.table import Table
 
 from bench.broker import Broker
+from bench.database import fresh_database
 from bench.environment import read_environment
 from bench.process import MeasuredProcess
 from bench.projector.bare import Recorder, record, replay, rows_of
@@ -24,18 +24,15 @@ from bench.report import Figure, middle, progress, publish, ratio, rounded, run
 from bench.room_events import Record
 from roomkeeper.embedded.backing import Backing
 from runtime.environment import environment_for_children
-from runtime.migrate import migrate
 from runtime.postgres import connect
 from runtime.settings import EmbeddedSettings, Settings, load
 from runtime.topic_admin import TopicAdmin
 from runtime.topics import ROOM_EVENTS, physical
 from runtime.topics import load as load_topics
-from tests.stack import at_database
 
 OURS, BARE = "roomkeeper", "bare"
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_SECONDS = 600.0
-_CREATE, _DROP = sql.SQL("CREATE DATABASE {}"), sql.SQL("DROP DATABASE {} WITH (FORCE)")
 
 
 def main(
@@ -71,14 +68,17 @@ def main(
 
 
 def _bare(settings: Settings, recorded: Sequence[Recorder]) -> float:
-    with _database(settings) as alone, connect(alone.postgres, role="bench") as connection:
+    with fresh_database(settings, bench="projector") as alone, connect(alone.postgres, role="bench") as connection:
         return replay(connection, recorded)
 
 
 def _ours(settings: Settings, records: int) -> float:
     """Seconds from the first record's fetch to the last one's commit."""
     command = [sys.executable, "-m", "roomkeeper", "projectors", "run", "--only", "rooms"]
-    with _database(settings) as alone, connect(alone.postgres, role="bench", autocommit=True) as connection:
+    with (
+        fresh_database(settings, bench="projector") as alone,
+        connect(alone.postgres, role="bench", autocommit=True) as connection,
+    ):
 
         def written() -> float | None:
             row = connection.execute("SELECT sum(next_offset) AS total FROM projector_offsets").fetchone()
@@ -108,22 +108,6 @@ def _stack() -> Iterator[Settings]:
             yield settings
             broker = Broker(str(kafka.bootstrap_servers))
             broker.remove(broker.topics_with(kafka.topic_prefix))
-
-
-@contextmanager
-def _database(settings: Settings) -> Iterator[Settings]:
-    """An empty, migrated database for one round."""
-    database = f"bench_projector_{os.getpid()}"
-    name = sql.Identifier(database)
-    with connect(settings.postgres, role="bench", autocommit=True) as connection:
-        connection.execute(_CREATE.format(name))
-    try:
-        postgres = at_database(settings.postgres, database)
-        migrate(postgres)
-        yield settings.model_copy(update={"postgres": postgres})
-    finally:
-        with connect(settings.postgres, role="bench", autocommit=True) as connection:
-            connection.execute(_DROP.format(name))
 
 
 def _fill(settings: Settings, records: Sequence[Record]) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from psycopg import sql
 from rich.table import Table
 
 from bench.broker import Broker
+from bench.database import fresh_database
 from bench.environment import read_environment
 from bench.peers.environments import peer_python
 from bench.process import MeasuredProcess
@@ -27,17 +27,14 @@ from roomkeeper.embedded.backing import Backing
 from runtime.clock import SystemClock
 from runtime.environment import environment_for_children
 from runtime.logs import configure
-from runtime.migrate import migrate
 from runtime.postgres import connect
 from runtime.settings import EmbeddedSettings, LogSettings, Settings, load
 from runtime.topic_admin import TopicAdmin
 from runtime.topics import load as load_topics
-from tests.stack import at_database
 
-OURS, PEERS = "roomkeeper", ("procrastinate", "pgqueuer")
+OURS, EMPTY, PEERS = "roomkeeper", "roomkeeper, empty jobs", ("procrastinate", "pgqueuer")
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_SECONDS = 300.0
-_CREATE, _DROP = sql.SQL("CREATE DATABASE {}"), sql.SQL("DROP DATABASE {} WITH (FORCE)")
 _LEASE_SECONDS = 5.0
 _TAKEN_UP = "SELECT count(*) AS rows FROM room_requests WHERE settled_at IS NOT NULL OR epoch > %s"
 
@@ -52,18 +49,19 @@ def main(
     environment = read_environment()
     configure(LogSettings(level="WARNING"), role="bench", clock=SystemClock())
     python = peer_python("queues", load().embedded.cache_dir.expanduser())
-    rates: dict[str, list[float]] = {name: [] for name in (OURS, *PEERS)}
+    rates: dict[str, list[float]] = {name: [] for name in (OURS, EMPTY, *PEERS)}
     with _stack(concurrency) as settings:
         for number in range(1, rounds + 1):
             for name in PEERS:
                 command = [str(python), "-m", f"bench.peers.queues.{name}_side"]
                 rates[name].append(jobs / _seconds_of_peer(settings, command, jobs=jobs, concurrency=concurrency))
             rates[OURS].append(jobs / _seconds_of_ours(settings, jobs=jobs))
+            rates[EMPTY].append(jobs / _seconds_of_ours(settings, "--empty", jobs=jobs))
             shown = ", ".join(f"{name} {found[-1]:,.0f}/s" for name, found in rates.items())
             progress(f"round {number} of {rounds}: {shown}")
-        with _database(settings) as own:
+        with fresh_database(settings, bench="rooms") as own:
             waits = sorted(asyncio.run(seconds_to_call(own, requests=appearing)))
-        with _database(settings) as own:
+        with fresh_database(settings, bench="rooms") as own:
             taken_up = _seconds_to_take_up(own, jobs=concurrency)
     better = max((rates[name] for name in PEERS), key=middle)
     figures: dict[str, Figure] = {
@@ -71,8 +69,10 @@ def main(
         "concurrency": concurrency,
         "rounds": rounds,
         "requests_per_second": rounded(middle(rates[OURS])),
+        "empty_per_second": rounded(middle(rates[EMPTY])),
         **{f"{name}_per_second": rounded(middle(rates[name])) for name in PEERS},
         "ratio_better_peer": ratio(rates[OURS], better),
+        "ratio_empty_better_peer": ratio(rates[EMPTY], better),
         "to_call_p50_ms": rounded(1_000 * percentile(waits, 0.5)),
         "to_call_p99_ms": rounded(1_000 * percentile(waits, 0.99)),
         "lease_seconds": _LEASE_SECONDS,
@@ -82,15 +82,18 @@ def main(
 
 
 def _seconds_of_peer(settings: Settings, command: Sequence[str], *, jobs: int, concurrency: int) -> float:
-    with _database(settings) as own:
+    with fresh_database(settings, bench="rooms") as own:
         dsn = own.postgres.dsn.get_secret_value() if own.postgres.dsn else ""
         return _seconds([*command, dsn, str(jobs), str(concurrency)], env=dict(os.environ))
 
 
-def _seconds_of_ours(settings: Settings, *, jobs: int) -> float:
-    with _database(settings) as own, connect(own.postgres, role="bench", autocommit=True) as connection:
+def _seconds_of_ours(settings: Settings, *options: str, jobs: int) -> float:
+    with (
+        fresh_database(settings, bench="rooms") as own,
+        connect(own.postgres, role="bench", autocommit=True) as connection,
+    ):
         project(connection, created(jobs))
-        return _seconds([sys.executable, "-m", "bench.rooms.side"], env=environment_for_children(own))
+        return _seconds([sys.executable, "-m", "bench.rooms.side", *options], env=environment_for_children(own))
 
 
 def _seconds(command: Sequence[str], *, env: Mapping[str, str]) -> float:
@@ -137,22 +140,6 @@ def _stack(concurrency: int) -> Iterator[Settings]:
             yield settings
             broker = Broker(str(kafka.bootstrap_servers))
             broker.remove(broker.topics_with(kafka.topic_prefix))
-
-
-@contextmanager
-def _database(settings: Settings) -> Iterator[Settings]:
-    """An empty, migrated database for one round."""
-    database = f"bench_rooms_{os.getpid()}"
-    name = sql.Identifier(database)
-    with connect(settings.postgres, role="bench", autocommit=True) as connection:
-        connection.execute(_CREATE.format(name))
-    try:
-        postgres = at_database(settings.postgres, database)
-        migrate(postgres)
-        yield settings.model_copy(update={"postgres": postgres})
-    finally:
-        with connect(settings.postgres, role="bench", autocommit=True) as connection:
-            connection.execute(_DROP.format(name))
 
 
 def _table(rates: Mapping[str, Sequence[float]], figures: Mapping[str, Figure]) -> Table:

@@ -1,6 +1,7 @@
 """One room worker in a process of its own, before a provider that answers at once.
 
-Prints `begin` when it starts to work and `end` when nothing is left; with `--hang`, `called` at the first call.
+Prints `begin` when it starts to work and `end` when nothing is left; with `--hang`, `called` at the first call. With
+`--empty` there is nothing to do for a request, and what is left is the queue with its guarantees.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from reconciler.bell import ring
 from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.reporting import Reporter
+from reconciler.rooms.results import Concluded, Result
 from reconciler.rooms.worker import RoomWorker
-from reconciler.rooms.zoom import RoomCalls
+from reconciler.rooms.zoom import Job, RoomCalls
 from runtime.clock import SystemClock
+from runtime.garbage import collect_seldom
 from runtime.kafka.async_producer import AsyncProducer
 from runtime.logs import configure
 from runtime.postgres import AsyncDatabase
@@ -57,13 +60,24 @@ class Calls:
         self.moments[agenda] = self._clock.monotonic_seconds()
 
 
+class Nothing:
+    """Stands in for the actions: asks for the permit to call, and has the outcome."""
+
+    async def work(self, job: Job) -> Result:
+        """Done."""
+        await job.lease.to_write()
+        return Concluded(outcome="done")
+
+
 def say(mark: str) -> None:
     """A mark for the benchmark."""
     Console(soft_wrap=True).out(mark, highlight=False)
 
 
 @asynccontextmanager
-async def worker_of(settings: Settings, calls: Calls, *, answers: bool = True) -> AsyncIterator[RoomWorker]:
+async def worker_of(
+    settings: Settings, calls: Calls, *, answers: bool = True, empty: bool = False
+) -> AsyncIterator[RoomWorker]:
     """A room worker as `roomkeeper rooms run` has it, but for the way to Zoom."""
     clock, random = SystemClock(), unseeded()
     producing = AsyncProducer(settings.kafka, client_id=_ROLE, timeout_seconds=10.0, max_in_flight=1_000)
@@ -73,7 +87,7 @@ async def worker_of(settings: Settings, calls: Calls, *, answers: bool = True) -
         parts: dict[str, Any] = {"settings": settings.rooms, "clock": clock, "random": random}
         rooms = RoomCalls(provider, clock=clock, tracking_fields={ACCOUNT: None})
         reporter = Reporter(producer, worker=_ROLE, clock=clock, topic_prefix=settings.kafka.topic_prefix)
-        actions = Actions(calls=rooms, queue=queue, **parts)
+        actions = cast("Actions", Nothing()) if empty else Actions(calls=rooms, queue=queue, **parts)
         yield RoomWorker(queue=queue, actions=actions, reporter=reporter, accounts=(ACCOUNT,), **parts)
 
 
@@ -94,19 +108,24 @@ async def working(worker: RoomWorker, settings: Settings) -> AsyncIterator[None]
             await running
 
 
-async def main(*, hang: bool) -> None:
+async def main(*, hang: bool, empty: bool) -> None:
     """Work until nothing is left."""
     settings, clock = load(), SystemClock()
     configure(settings.log, role="rooms", clock=clock)
     calls, looking = Calls(clock, tell=hang), AsyncDatabase(settings.postgres, role=_ROLE)
-    async with worker_of(settings, calls, answers=not hang) as worker, looking, working(worker, settings):
-        is_done: Callable[[], Awaitable[bool]] = partial(_is_done, looking)
+    made = worker_of(settings, calls, answers=not hang, empty=empty)
+    async with made as worker, looking, working(worker, settings):
+        collect_seldom()
+        is_done: Callable[[], Awaitable[bool]] = partial(_is_done, worker, looking)
         say("begin")
         await eventually(is_done, what="nothing is left", within_seconds=_PATIENCE_SECONDS)
         say("end")
 
 
-async def _is_done(database: AsyncDatabase) -> bool:
+async def _is_done(worker: RoomWorker, database: AsyncDatabase) -> bool:
+    """Whether nothing is left; the database is not asked while the worker has something in hand."""
+    if worker.in_hand:
+        return False
     async with database.connection("look for work") as connection:
         return await (await connection.execute(_LEFT)).fetchone() is None
 
@@ -114,5 +133,6 @@ async def _is_done(database: AsyncDatabase) -> bool:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hang", action="store_true", help="the provider never answers")
+    parser.add_argument("--empty", action="store_true", help="nothing is to be done for a request")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main(hang=parser.parse_args().hang))
+        runner.run(main(**vars(parser.parse_args())))
