@@ -40,27 +40,46 @@ class Share:
         Raises:
             Unavailable: the database is away.
         """
-        plan, day = self._plan(call), self._day()
-        most = plan.per_day.get(call.endpoint.label)
-        if most is not None:
-            budget = max(1, int(most * self._share))
-            if await self._statements.one("reserve_day", **_named(call, day), most=budget) is None:
+        while True:
+            day = self._day()
+            if not await self._reserve_day(call, day):
                 ruling = Ruling(decision=Decision.PARK, reason="poller_share_used_up")
                 return Reply(ruling=ruling, not_before=midnight_after(self._clock.now()))
-        spacing = timedelta(seconds=1.0 / (plan.per_second[call.endpoint.label] * self._share))
-        label = f"{SCOPE} {call.endpoint.label}"
-        row = await self._statements.one(
-            "reserve_slot", account_id=call.account_id, label=label, spacing=spacing, patience=PATIENCE
-        )
-        if row is None:
-            return Reply(ruling=Ruling(decision=Decision.RETRY, reason="rate_budget"))
-        await asyncio.sleep(float(row["wait_seconds"]))
-        return None
+            wait_seconds = await self._slot(call)
+            if wait_seconds is None:
+                await self._give_back(call, day)
+                return Reply(ruling=Ruling(decision=Decision.RETRY, reason="rate_budget"))
+            await asyncio.sleep(wait_seconds)
+            if day == self._day():
+                return None
+            await self._give_back(call, day)  # midnight passed while it waited: it counts on the new day
 
     async def leave(self, call: Call, reply: Reply) -> None:
         """Take back what was never sent. Raises `Unavailable`."""
-        if reply.answer is None and not reply.sent and call.endpoint.label in self._plan(call).per_day:
-            await self._statements.run("give_back_day", **_named(call, self._day()))
+        if reply.answer is None and not reply.sent:
+            await self._give_back(call, self._day())
+
+    async def _reserve_day(self, call: Call, day: date) -> bool:
+        most = self._plan(call).per_day.get(call.endpoint.label)
+        if most is None:
+            return True
+        budget = max(1, int(most * self._share))
+        return await self._statements.one("reserve_day", **_named(call, day), most=budget) is not None
+
+    async def _give_back(self, call: Call, day: date) -> None:
+        if call.endpoint.label in self._plan(call).per_day:
+            await self._statements.run("give_back_day", **_named(call, day))
+
+    async def _slot(self, call: Call) -> float | None:
+        """Seconds until the call's turn; None where that is too long."""
+        row = await self._statements.one(
+            "reserve_slot",
+            account_id=call.account_id,
+            label=f"{SCOPE} {call.endpoint.label}",
+            spacing=timedelta(seconds=1.0 / (self._plan(call).per_second[call.endpoint.label] * self._share)),
+            patience=PATIENCE,
+        )
+        return None if row is None else float(row["wait_seconds"])
 
     def _plan(self, call: Call) -> Plan:
         return PLANS[self._plans.get(call.account_id, "free")]
