@@ -85,6 +85,7 @@ class Reader:
         """At most so many meetings after the place `before`, newest first."""
         found = await self._many(
             "list_meetings",
+            prepare=False,  # planned anew each time: each filter has its own index
             account_id=account_id,
             status=status,
             host=host,
@@ -151,6 +152,7 @@ class Reader:
         """At most so many runs of a room after the place `before`, newest first."""
         return await self._many(
             "list_instances",
+            prepare=False,  # one plan for all rooms would sort all runs of a busy one
             account_id=account_id,
             zoom_id=zoom_id,
             before_at=before[0],
@@ -190,9 +192,10 @@ class Reader:
         async with self._database.connection(name) as connection:
             return await (await connection.execute(queries("ingress")[name], values)).fetchone()
 
-    async def _many(self, name: str, **values: Any) -> list[Row]:
+    async def _many(self, name: str, *, prepare: bool | None = None, **values: Any) -> list[Row]:
         async with self._database.connection(name) as connection:
-            return list(await (await connection.execute(queries("ingress")[name], values)).fetchall())
+            cursor = await connection.execute(queries("ingress")[name], values, prepare=prepare)
+            return list(await cursor.fetchall())
 
 
 def _meeting(row: Row) -> MeetingShape:

@@ -21,6 +21,8 @@ CREATE TABLE IF NOT EXISTS roomkeeper_outbox (
 );
 CREATE INDEX IF NOT EXISTS roomkeeper_outbox_by_meeting ON roomkeeper_outbox (meeting_key, id)
     WHERE rejected_at IS NULL;
+CREATE INDEX IF NOT EXISTS roomkeeper_outbox_waiting ON roomkeeper_outbox (id)
+    WHERE rejected_at IS NULL;
 
 CREATE OR REPLACE FUNCTION roomkeeper_outbox_ring() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
