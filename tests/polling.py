@@ -211,6 +211,56 @@ def polling_plane(settings: Settings, **simulator: Any) -> Iterator[PollingPlane
             )
 
 
+def differences(plane: PollingPlane, numbers: Mapping[int, str]) -> dict[str, Any]:
+    """What is known otherwise than it was, by what was lost; empty when all is right."""
+    found = {lost: _differing(known(plane, number), true(plane, number)) for number, lost in numbers.items()}
+    return {lost: differing for lost, differing in found.items() if differing}
+
+
+def _differing(found: Mapping[str, Any], real: Mapping[str, Any]) -> dict[str, Any]:
+    """Field by field, down to what differs: as it is known, and as it was."""
+    differing: dict[str, Any] = {}
+    for name in found.keys() | real.keys():
+        one, other = found.get(name), real.get(name)
+        if isinstance(one, dict) and isinstance(other, dict):
+            if below := _differing(one, other):
+                differing[name] = below
+        elif one != other:
+            differing[name] = (one, other)
+    return differing
+
+
+def known(plane: PollingPlane, number: int) -> dict[str, Any]:
+    """A room, its runs and who attended, as the read model has them."""
+    rows = plane.rows("SELECT existence, topic FROM rooms WHERE zoom_id = %s", str(number))
+    existence, topic = rows[0] if rows else ("unknown", None)
+    identities = {name for people in plane.true_people(number).values() for name in people}
+    return {
+        "exists": existence == "exists",
+        "topic": topic,
+        "runs": plane.known_runs(number),
+        "people": {uuid: _split(people, identities) for uuid, people in plane.known_people(number).items()},
+    }
+
+
+def true(plane: PollingPlane, number: int) -> dict[str, Any]:
+    """The same, as it was."""
+    truth = plane.truth(number)
+    identities = {each.identity for run in truth.instances for each in run.people if each.identity}
+    return {
+        "exists": truth.exists,
+        "topic": truth.topic,
+        "runs": plane.true_runs(number),
+        "people": {uuid: _split(people, identities) for uuid, people in plane.true_people(number).items()},
+    }
+
+
+def _split(people: Mapping[str, int], identities: set[str]) -> dict[str, Any]:
+    """Seconds of those who can be recognised, and of anonymous guests."""
+    strangers = sorted(seconds for name, seconds in people.items() if name not in identities)
+    return {"strangers": strangers} | {name: seconds for name, seconds in people.items() if name in identities}
+
+
 def _through_bytes(event: RoomEvent) -> Any:
     return PROJECTION.decode(
         Consumed(topic="room-events", partition=0, offset=0, timestamp_ms=0, key=None, value=encode(event))

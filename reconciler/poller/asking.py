@@ -74,13 +74,12 @@ class Visits:
     async def _visit(
         self, facts: RoomFacts, wanted: frozenset[Ask], visited: Visited, *, now: datetime, permit: Permit
     ) -> None:
-        live: str | None = None
+        live = await self._room(facts, visited, permit=permit) if Ask.ROOM in wanted else None
         open_runs: list[RunFacts] = []
-        if Ask.ROOM in wanted and not facts.is_gone:
-            live = await self._room(facts, visited, permit=permit)
+        if Ask.ROOM in wanted or facts.is_gone:
             open_runs = [run for run in facts.runs if run.status == "started" and not run.settled and run.uuid != live]
         runs = {run.uuid: run for run in (*open_runs, *runs_to_compare(facts, now, self._settings))}
-        if Ask.PAST in wanted and not facts.is_gone and visited.missing_at is None:
+        if Ask.PAST in wanted and visited.missing_at is None:
             runs |= {run.uuid: run for run in await self._list(facts, visited, live=live, permit=permit)}
         if facts.past_refused:
             return

@@ -31,7 +31,9 @@ class Choice:
 
     @property
     def asks(self) -> frozenset[Ask]:
-        """All that they ask for."""
+        """All that they ask for; of a room that is gone only its runs, which Zoom knows by their own names."""
+        if self.facts.is_gone:
+            return frozenset({Ask.RUNS})
         return frozenset(ask for each in self.held for ask in each.rule.asks)
 
 

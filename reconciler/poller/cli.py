@@ -27,7 +27,9 @@ def _group(
     once: Annotated[bool, typer.Option("--once", help="One pass now, and its report.")] = False,
 ) -> None:
     """Ask Zoom about what its webhooks never told."""
-    if once and context.invoked_subcommand is None:
+    if once and context.invoked_subcommand is not None:
+        raise typer.BadParameter("goes with no further command", param_hint="--once")
+    if once:
         from reconciler.poller.service import run_once
 
         settings, clock = _prepared()

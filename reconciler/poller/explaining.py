@@ -72,7 +72,8 @@ async def _explain(settings: Settings, zoom_id: str, *, account_id: str | None, 
         known = await knowledge.account_of(accounts, zoom_id)
         if known is None:
             raise Misconfigured(f"{zoom_id}: no such room")
-        paused = await knowledge.paused([known], now)
+        paused = str((await knowledge.paused([known], now)).get(known, {}).get("reason", ""))
         silences = await newest_silences(statements, known)
         (facts,) = await knowledge.facts(known, [zoom_id], now=now, silences=silences)
-    return explained(facts, now=now, settings=settings.poller, paused=str(paused.get(known, {}).get("reason", "")))
+    has_gateway = any(account.gateway for account in settings.accounts if account.account_id == known)
+    return explained(facts, now=now, settings=settings.poller, paused=paused if has_gateway else "no_gateway")

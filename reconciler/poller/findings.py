@@ -48,6 +48,8 @@ def should_have_started(facts: RoomFacts, now: datetime, settings: PollerSetting
 
 def running_too_long(facts: RoomFacts, now: datetime, settings: PollerSettings) -> Finding:
     """The end that a run without one should have had."""
+    if facts.existence == "gone_unconfirmed":
+        return None
     oldest = now - timedelta(seconds=settings.horizon_seconds)
     found = [
         Overdue(since=since, why=f"run {run.uuid} should have been over at {_text(since)}, and no end was heard of")
@@ -117,6 +119,14 @@ def unread_past(facts: RoomFacts, now: datetime, settings: PollerSettings) -> Fi
     )
 
 
+def unheard_run(facts: RoomFacts, now: datetime, settings: PollerSettings) -> Finding:
+    """The newest reading of the past runs of a room that is in use."""
+    read, horizon = facts.visit.past_read_at, timedelta(seconds=settings.horizon_seconds)
+    if facts.is_gone or read is None or not any(run.ended_at and now - run.ended_at < horizon for run in facts.runs):
+        return None
+    return Overdue(since=read, why=f"Zoom's list of its past runs was read at {_text(read)}")
+
+
 def webhook_gap(facts: RoomFacts, now: datetime, _: PollerSettings) -> Finding:
     """The beginning of a silence in which the room should be in use."""
     since = facts.silent_since
@@ -134,9 +144,10 @@ def _first(runs: Sequence[RunFacts], why: str) -> Finding:
 
 def _comparable(facts: RoomFacts, run: RunFacts, now: datetime, settings: PollerSettings) -> bool:
     """Whether the run is over, recent, and not yet compared with Zoom's past data."""
+    least_seconds = min(settings.open_seconds, settings.past_seconds)
     if run.ended_at is None or run.settled or facts.past_refused or facts.existence == "gone_unconfirmed":
         return False
-    return settings.past_seconds <= (now - run.ended_at).total_seconds() <= settings.horizon_seconds
+    return least_seconds <= (now - run.ended_at).total_seconds() <= settings.horizon_seconds
 
 
 def _run_due(run: RunFacts, now: datetime) -> bool:

@@ -37,11 +37,13 @@ class Knowledge:
         """Rooms of which a rule may hold. Raises `Unavailable`."""
         found: dict[str, None] = {}
         refused = await self.refused([account_id], now)
-        asked = {_query(rule): rule for rule in RULES}
-        for query, rule in asked.items():
-            if Ask.RUNS in rule.asks and account_id in refused:
-                continue
-            values = self._values(account_id, rule, now) | silences.as_values()
+        thresholds: dict[str, float] = {}
+        for rule in RULES:
+            if Ask.RUNS not in rule.asks or account_id not in refused:
+                seconds = rule.threshold(self._settings)
+                thresholds[_query(rule)] = min(seconds, thresholds.get(_query(rule), seconds))
+        for query, seconds in thresholds.items():
+            values = self._values(account_id, timedelta(seconds=seconds), now) | silences.as_values()
             if query != "lag_webhook_gap" or silences.any:
                 rows = await self._statements.many(query, **values)
                 found |= dict.fromkeys(row["zoom_id"] for row in rows)
@@ -52,12 +54,13 @@ class Knowledge:
     ) -> Sequence[RoomFacts]:
         """What is known of these rooms. Raises `Unavailable`."""
         rows = await self._statements.many("find_rooms", account_id=account_id, zoom_ids=list(zoom_ids))
-        runs = await self._statements.many("find_runs", account_id=account_id, zoom_ids=list(zoom_ids), most=MOST_RUNS)
+        window = Span(start_at=now - timedelta(seconds=self._settings.horizon_seconds), end_at=now + DAY + DAY)
+        asked = {"account_id": account_id, "zoom_ids": list(zoom_ids), "most": MOST_RUNS, "oldest": window.start_at}
+        runs = await self._statements.many("find_runs", **asked)
         refused = account_id in await self.refused([account_id], now)
         by_room: dict[str, list[RunFacts]] = {}
         for row in runs:
             by_room.setdefault(row["zoom_id"], []).append(_run(row))
-        window = Span(start_at=now - timedelta(seconds=self._settings.horizon_seconds), end_at=now + DAY + DAY)
         return [
             RoomFacts(
                 account_id=account_id,
@@ -90,8 +93,7 @@ class Knowledge:
         row = await self._statements.one("find_room_account", accounts=list(accounts), zoom_id=zoom_id)
         return None if row is None else str(row["account_id"])
 
-    def _values(self, account_id: str, rule: Rule, now: datetime) -> dict[str, Any]:
-        threshold = timedelta(seconds=rule.threshold(self._settings))
+    def _values(self, account_id: str, threshold: timedelta, now: datetime) -> dict[str, Any]:
         oldest = now - timedelta(seconds=self._settings.horizon_seconds)
         return {
             "account_id": account_id,
@@ -100,6 +102,8 @@ class Knowledge:
             "oldest": oldest,
             "oldest_text": _zoom_text(oldest),
             "newest_text": _zoom_text(now - threshold),
+            "now_text": _zoom_text(now),
+            "tomorrow_text": _zoom_text(now + DAY),
             "rows": 2 * self._settings.rooms,
         }
 

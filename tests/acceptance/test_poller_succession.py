@@ -13,43 +13,24 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
-
-from runtime.cipher import new_key
-from runtime.clock import SystemClock
 from runtime.environment import environment_for_children
 from runtime.postgres import connect
-from runtime.settings import Account, SecuritySettings, Settings
-from runtime.topic_admin import TopicAdmin
+from runtime.settings import Settings
 from runtime.topics import ZOOM_EVENTS
-from runtime.topics import load as load_topics
 from schemas.codec import decode
 from schemas.records.zoom_events import ZoomEvent
 from simulator.faults import Fault, Kind, Target
 from tests.ingress import records
 from tests.polling import PollingPlane
-from tests.simulated_zoom import ACCOUNT, ManualClock, config, simulated_zoom, webhook_endpoint
+from tests.polling_processes import BehindClock, poll_once, polling_settings
+from tests.simulated_zoom import ACCOUNT, config, simulated_zoom, webhook_endpoint
 from tests.waiting import wait_for
 
-BEHIND_SECONDS = 7_200.0
 ROOMS = 4
 ONE_MEETING = {"people": 4, "minutes": 45, "anonymous": 0, "lobbies": 0}
-
-
-class BehindClock(ManualClock):
-    """Goes on by itself, two hours behind."""
-
-    def now(self) -> datetime:
-        """Two hours ago."""
-        return SystemClock(shift_seconds=-BEHIND_SECONDS).now()
-
-    def monotonic_seconds(self) -> float:
-        """Real seconds."""
-        return SystemClock().monotonic_seconds()
 
 
 @dataclass(kw_only=True)
@@ -130,32 +111,9 @@ def world(settings: Settings, folder: Path) -> Iterator[World]:
             simulated_zoom(config(limits=False, accounts=(subscribed,)), clock) as zoom,
             connect(settings.postgres, role="test", autocommit=True) as connection,
         ):
-            own = _settings(settings, zoom.address)
-            admin = TopicAdmin(own.kafka)
-            admin.apply(admin.plan(load_topics()))
+            own = polling_settings(settings, zoom.address)
             plane = PollingPlane(settings=own, connection=connection, zoom=zoom, endpoint=endpoint, clock=clock)
             yield World(settings=own, plane=plane, folder=folder)
-
-
-def _settings(settings: Settings, address: str) -> Settings:
-    account = Account(
-        account_id=ACCOUNT.account_id,
-        gateway=True,
-        plan="business",
-        client_id=ACCOUNT.client_id,
-        client_secret=SecretStr(ACCOUNT.client_secret),
-        api_url=address,
-        token_url=f"{address}/oauth/token",
-    )
-    return settings.model_copy(
-        update={
-            "accounts": (account,),
-            "kafka": settings.kafka.model_copy(update={"partitions": 2}),
-            "security": SecuritySettings(encryption_keys=(SecretStr(new_key()),)),
-            "log": settings.log.model_copy(update={"format": "json"}),
-            "poller": settings.poller.model_copy(update={"succession_seconds": 6.0, "share": 1.0}),
-        }
-    )
 
 
 def test_leaders_that_are_frozen_and_killed_in_mid_pass(settings: Settings, tmp_path: Path) -> None:
@@ -198,3 +156,16 @@ def test_leaders_that_are_frozen_and_killed_in_mid_pass(settings: Settings, tmp_
 
 def _ask_for_a_pass(zoom: World) -> None:
     zoom.plane.connection.execute("NOTIFY roomkeeper_poll")
+
+
+def test_once_beside_a_leader(settings: Settings, tmp_path: Path) -> None:
+    """`roomkeeper poll --once` has the process that leads make the pass, and prints that pass's report."""
+    with world(settings, tmp_path) as zoom, zoom.poller("leader") as leader:
+        wait_for(lambda: leader.said("poller.passed"), what="a leader")
+        zoom.meet()
+        report, log = poll_once(zoom.settings)
+        reports = zoom.plane.rows("SELECT report FROM poll_passes WHERE ended_at IS NOT NULL ORDER BY pass_id")
+        zoom.learn()
+        assert "poller.passed" not in log
+        assert reports[-1] == (report,)
+        assert zoom.differences() == {}

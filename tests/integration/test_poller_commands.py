@@ -110,6 +110,48 @@ def test_one_pass_and_what_it_knows(poll: Run, own: Settings, zoom: SimulatedZoo
     assert datetime.fromisoformat(after["visit"]["next_at"]) > SystemClock().now()
 
 
+def test_account_without_a_gateway_is_asked_nothing(
+    poll: Run, own: Settings, zoom: SimulatedZoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`explain` says so, whatever rule holds, and a pass calls nobody."""
+    room = late_room(own, zoom)
+    without = own.model_copy(update={"accounts": (own.accounts[0].model_copy(update={"gateway": False}),)})
+    for name, value in environment_for_children(without).items():
+        monkeypatch.setenv(name, value)
+    _, found, _ = poll("explain", room)
+    _, report, _ = poll("--once")
+    assert ([rule["name"] for rule in found["rules"] if rule["holds"]], found["would_ask"], found["paused"]) == (
+        ["should_have_started"],
+        [],
+        "no_gateway",
+    )
+    assert (report["rooms"], sum(zoom.service.calls.values())) == (0, 0)
+
+
+def test_day_whose_share_is_used_up_ends_the_accounts_part(
+    poll: Run, own: Settings, zoom: SimulatedZoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a plan with limits a day, a pass stops at the poller's share of them, and says why."""
+    late_room(own, zoom)
+    free = own.model_copy(update={"accounts": (own.accounts[0].model_copy(update={"plan": "free"}),)})
+    for name, value in environment_for_children(free).items():
+        monkeypatch.setenv(name, value)
+    with connect(own.postgres, role="test", autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO daily_budgets SELECT %s, 'poller', label, %s, 6000 FROM unnest('{light,medium}'::text[]) AS label",
+            (ACCOUNT.account_id, SystemClock().now()),
+        )
+    _, report, _ = poll("--once")
+    assert report["stopped"] == {ACCOUNT.account_id: "poller_share_used_up"}
+    assert sum(zoom.service.calls.values()) == 0
+
+
+def test_once_goes_with_no_further_command(poll: Run) -> None:
+    """It is refused before anything is asked."""
+    code, _, error = poll("--once", "run")
+    assert (code, "--once" in error) == (2, True)
+
+
 def test_a_room_that_nobody_knows_is_said_so(poll: Run) -> None:
     """It ends with one line and exit code 2."""
     code, _, error = poll("explain", "91000000009")

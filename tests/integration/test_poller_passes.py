@@ -167,3 +167,69 @@ async def test_a_room_that_came_back_in_silence_is_seen_in_the_list(plane: Polli
     await plane.poll()
     assert plane.rows("SELECT existence FROM rooms WHERE zoom_id = %s", str(number)) == [("exists",)]
     assert plane.calls()["get"] == 1
+
+
+async def test_run_of_a_room_that_was_deleted_since_is_compared(plane: PollingPlane) -> None:
+    """Its end was never told, and the room is gone: the run's own past data says when it was over, and who was there."""
+    number = plane.make()
+    plane.drop("meeting.ended")
+    meet(plane, number)
+    plane.zoom.control("DELETE", f"/meetings/{number}")
+    plane.hear()
+    plane.clock.advance(minutes=45)
+    await plane.poll()
+    assert plane.known_runs(number) == plane.true_runs(number)
+    assert plane.known_people(number) == plane.true_people(number)
+    assert plane.calls().get("get", 0) == 0
+
+
+async def test_run_that_nobody_told_of_is_found_in_the_list_of_past_runs(plane: PollingPlane) -> None:
+    """A room was in use, all was read of it, and it is in use once more in silence: a day later that is known too."""
+    number = plane.make()
+    meet(plane, number)
+    plane.hear()
+    plane.clock.advance(minutes=45)
+    await plane.poll()
+    plane.drop("*")
+    meet(plane, number)
+    plane.clock.advance(hours=25)
+    report = await plane.poll()
+    assert (report.rules, report.new_runs, len(plane.true_runs(number))) == ({"unheard_run": 1}, 1, 2)
+    assert plane.known_runs(number) == plane.true_runs(number)
+    assert plane.known_people(number) == plane.true_people(number)
+
+
+async def test_settings_of_a_series_are_read_before_each_date(plane: PollingPlane) -> None:
+    """A series whose settings somebody changed in silence after its first date is right before its second."""
+    number = plane.make(type=8, recurrence={"type": 1, "repeat_interval": 3, "end_times": 3}, starts_in=7_200)
+    plane.hear()
+    plane.drop("*")
+    await plane.poll()
+    plane.clock.advance(days=2, hours=4)
+    plane.zoom.control("PATCH", f"/meetings/{number}", json={"settings": {"waiting_room": True}})
+    await plane.poll(start_seconds=10**9)
+    [(waits,)] = plane.rows("SELECT shown -> 'settings' -> 'waiting_room' FROM rooms WHERE zoom_id = %s", str(number))
+    assert waits is True
+
+
+async def test_404s_before_something_was_heard_do_not_count(plane: PollingPlane) -> None:
+    """Two 404s, then a webhook, then a third: nothing is proven; it takes two more with nothing heard in between."""
+    number = plane.make(starts_in=200_000)
+    plane.hear()
+    plane.zoom.control("POST", "/faults", json={"kind": "error", "names": ["get"], "status": 404, "code": 3001})
+    plane.drop("meeting.updated", count=1)
+    plane.zoom.control("PATCH", f"/meetings/{number}", json={"topic": "Untold"})
+    seen = []
+    for minutes in (32, 5, 5, 32, 5, 5):
+        plane.clock.advance(minutes=minutes)
+        await plane.poll()
+        seen.append((plane.calls()["get"], plane.rows("SELECT existence FROM rooms")[0][0]))
+        if len(seen) == 2:
+            plane.clock.advance(minutes=1)
+            plane.zoom.control("PATCH", f"/meetings/{number}", json={"topic": "Told"})
+            plane.hear()
+        if len(seen) == 3:
+            plane.drop("meeting.deleted")
+            plane.zoom.control("DELETE", f"/meetings/{number}")
+    assert [calls for calls, _ in seen] == [1, 2, 2, 3, 4, 5]
+    assert [existence for _, existence in seen] == [*["exists"] * 5, "gone_unconfirmed"]

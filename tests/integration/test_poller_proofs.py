@@ -13,7 +13,7 @@ import pytest
 from reconciler.poller.leader import LeadershipLost
 from runtime.settings import Settings
 from simulator.faults import Kind
-from tests.polling import PollingPlane, polling_plane
+from tests.polling import PollingPlane, differences, known, polling_plane, true
 from tests.simulated_zoom import ACCOUNT
 
 BUSY: Mapping[str, Any] = {"people": 6, "minutes": 45, "restarts": 1, "breakouts": 2, "lobbies": 2, "second_devices": 1}
@@ -46,56 +46,6 @@ async def two_passes(plane: PollingPlane) -> None:
     for minutes in (20, 5):
         plane.clock.advance(minutes=minutes)
         await plane.poll()
-
-
-def differences(plane: PollingPlane, numbers: Mapping[int, str]) -> dict[str, Any]:
-    """What is known otherwise than it was, by what was lost; empty when all is right."""
-    found = {lost: _differing(known(plane, number), true(plane, number)) for number, lost in numbers.items()}
-    return {lost: differing for lost, differing in found.items() if differing}
-
-
-def _differing(found: Mapping[str, Any], real: Mapping[str, Any]) -> dict[str, Any]:
-    """Field by field, down to what differs: as it is known, and as it was."""
-    differing: dict[str, Any] = {}
-    for name in found.keys() | real.keys():
-        one, other = found.get(name), real.get(name)
-        if isinstance(one, dict) and isinstance(other, dict):
-            if below := _differing(one, other):
-                differing[name] = below
-        elif one != other:
-            differing[name] = (one, other)
-    return differing
-
-
-def known(plane: PollingPlane, number: int) -> dict[str, Any]:
-    """A room, its runs and who attended, as the read model has them."""
-    rows = plane.rows("SELECT existence, topic FROM rooms WHERE zoom_id = %s", str(number))
-    existence, topic = rows[0] if rows else ("unknown", None)
-    identities = {name for people in plane.true_people(number).values() for name in people}
-    return {
-        "exists": existence == "exists",
-        "topic": topic,
-        "runs": plane.known_runs(number),
-        "people": {uuid: _split(people, identities) for uuid, people in plane.known_people(number).items()},
-    }
-
-
-def true(plane: PollingPlane, number: int) -> dict[str, Any]:
-    """The same, as it was."""
-    truth = plane.truth(number)
-    identities = {each.identity for run in truth.instances for each in run.people if each.identity}
-    return {
-        "exists": truth.exists,
-        "topic": truth.topic,
-        "runs": plane.true_runs(number),
-        "people": {uuid: _split(people, identities) for uuid, people in plane.true_people(number).items()},
-    }
-
-
-def _split(people: Mapping[str, int], identities: set[str]) -> dict[str, Any]:
-    """Seconds of those who can be recognised, and of anonymous guests."""
-    strangers = sorted(seconds for name, seconds in people.items() if name not in identities)
-    return {"strangers": strangers} | {name: seconds for name, seconds in people.items() if name in identities}
 
 
 async def test_each_kind_of_webhook_lost_in_turn(plane: PollingPlane) -> None:

@@ -13,7 +13,7 @@ from reconciler.poller.facts import RoomFacts, RunFacts, Span, Visit
 from reconciler.poller.habits import chance_of_silence, slot_of
 from reconciler.poller.listing import listed_otherwise
 from reconciler.poller.past import RunCompared, next_comparison
-from reconciler.poller.rules import held_rules
+from reconciler.poller.rules import RULES, Ask, held_rules
 from runtime.settings import PollerSettings
 
 SETTINGS = PollerSettings()
@@ -59,6 +59,10 @@ def run(**known: Any) -> RunFacts:
 OVER = run(status="ended", ended_at=at(minutes=30), end_told=True)
 
 
+SETTLED = replace(OVER, outcome="settled")
+READ = Visit(got_at=at(hours=-1), past_read_at=at(hours=1))
+
+
 def names(facts: RoomFacts, now: datetime) -> list[str]:
     """Rules that hold and are due."""
     chosen = choice(facts, now=now, settings=SETTINGS)
@@ -97,6 +101,11 @@ def names(facts: RoomFacts, now: datetime) -> list[str]:
         ),
         (room(visit=Visit(got_at=at(hours=-1), missing_at=at(minutes=-6))), at(minutes=-1), ["deleted"]),
         (room(visit=Visit(got_at=at(hours=-1), missing_at=at(minutes=-3))), at(minutes=-1), []),
+        (room(runs=[SETTLED], visit=READ), at(hours=24), []),
+        (room(runs=[SETTLED], visit=READ), at(hours=26), ["unheard_run"]),
+        (room(runs=[SETTLED], visit=READ), at(days=8), []),
+        (room(existence="deleted", runs=[run()]), at(minutes=76), ["running_too_long"]),
+        (room(existence="gone_unconfirmed", runs=[run()]), at(minutes=76), []),
         (room(silent_since=at(hours=-1)), at(minutes=1), ["webhook_gap"]),
         (room(silent_since=at(hours=-1)), at(minutes=-1), []),
     ],
@@ -126,6 +135,20 @@ def test_the_worst_come_first() -> None:
     little, much = room(zoom_id="1"), room(zoom_id="2", spans=[Span(start_at=at(hours=-9), end_at=at(hours=-8))])
     order = worst_first([little, much], now=at(minutes=11), settings=SETTINGS)
     assert [chosen.facts.zoom_id for chosen in order] == ["2", "1"]
+
+
+def test_each_rule_has_a_threshold_of_its_own() -> None:
+    """No two rules share a name or a setting, and each waits as long as its setting says."""
+    settings = [rule.setting for rule in RULES]
+    assert len(set(settings)) == len({rule.name for rule in RULES}) == len(RULES)
+    assert [rule.threshold(SETTINGS) for rule in RULES] == [getattr(SETTINGS, name) for name in settings]
+
+
+def test_gone_room_is_asked_for_its_runs_alone() -> None:
+    """A deleted room is not asked about, whatever rule holds; the run that has no end is."""
+    chosen = choice(room(existence="deleted", runs=[run()]), now=at(minutes=76), settings=SETTINGS)
+    assert chosen is not None
+    assert chosen.asks == {Ask.RUNS}
 
 
 def test_why_says_the_figures() -> None:

@@ -74,6 +74,7 @@ WHERE i.account_id = %(account_id)s AND i.ended_at IS NULL AND NOT i.told_ended 
       SELECT FROM poll_runs AS p
       WHERE p.account_id = i.account_id AND p.zoom_id = i.zoom_id AND p.uuid = i.uuid AND p.next_at IS NULL
   )
+  AND NOT is_lost(r.permanently_deleted, r.said, r.gone_since, r.proven_at)
 ORDER BY i.started_at
 LIMIT %(rows)s;
 
@@ -119,13 +120,23 @@ UNION ALL
 );
 
 -- name: lag_settings_unread
--- Rooms that are used within a day and whose settings were not read for long.
-SELECT r.zoom_id, r.start_at AS since
-FROM room_states AS r
+-- Rooms, and series by their dates, that are used within a day and whose settings were not read for long.
+WITH coming AS (
+    SELECT r.zoom_id, r.start_at
+    FROM room_states AS r
+    WHERE r.account_id = %(account_id)s
+      AND r.start_at > %(now)s AND r.start_at <= %(now)s::timestamptz + interval '1 day'
+    UNION ALL
+    SELECT e.zoom_id, (e.shown ->> 'start_time')::timestamptz
+    FROM room_entries AS e
+    WHERE e.account_id = %(account_id)s AND e.kind = 'occurrence' AND NOT e.gone
+      AND e.shown ->> 'start_time' > %(now_text)s AND e.shown ->> 'start_time' <= %(tomorrow_text)s
+)
+SELECT c.zoom_id, min(c.start_at) AS since
+FROM coming AS c
+JOIN room_states AS r ON r.account_id = %(account_id)s AND r.zoom_id = c.zoom_id
 LEFT JOIN poll_rooms AS v ON v.account_id = r.account_id AND v.zoom_id = r.zoom_id
-WHERE r.account_id = %(account_id)s
-  AND r.start_at > %(now)s AND r.start_at <= %(now)s::timestamptz + interval '1 day'
-  AND is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
+WHERE is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
   AND coalesce(v.got_at, '-infinity') <= %(now)s::timestamptz - %(threshold)s::interval
   AND coalesce(NOT (v.next_at > %(now)s AND 'settings_unread' = ANY(v.rules)), true)
   AND NOT EXISTS (
@@ -133,7 +144,8 @@ WHERE r.account_id = %(account_id)s
       WHERE m.account_id = r.account_id AND m.zoom_id = r.zoom_id
         AND m.created_at > %(now)s::timestamptz - %(threshold)s::interval
   )
-ORDER BY r.start_at
+GROUP BY c.zoom_id
+ORDER BY since
 LIMIT %(rows)s;
 
 -- name: lag_deleted
@@ -151,11 +163,27 @@ LIMIT %(rows)s;
 -- Rooms with a run that is over and was not compared with Zoom's past data, or is to be again.
 SELECT i.zoom_id, min(i.ended_at) AS since
 FROM run_states AS i
+LEFT JOIN room_states AS r ON r.account_id = i.account_id AND r.zoom_id = i.zoom_id
 LEFT JOIN poll_runs AS p ON p.account_id = i.account_id AND p.zoom_id = i.zoom_id AND p.uuid = i.uuid
 WHERE i.account_id = %(account_id)s
   AND i.ended_at > %(oldest)s AND i.ended_at <= %(now)s::timestamptz - %(threshold)s::interval
   AND (p.uuid IS NULL OR p.next_at <= %(now)s)
+  AND NOT is_lost(r.permanently_deleted, r.said, r.gone_since, r.proven_at)
 GROUP BY i.zoom_id
+ORDER BY since
+LIMIT %(rows)s;
+
+-- name: lag_unheard_run
+-- Rooms that were in use of late and whose list of past runs was not read for long.
+SELECT v.zoom_id, min(v.past_read_at) AS since
+FROM run_states AS i
+JOIN poll_rooms AS v ON v.account_id = i.account_id AND v.zoom_id = i.zoom_id
+JOIN room_states AS r ON r.account_id = i.account_id AND r.zoom_id = i.zoom_id
+WHERE i.account_id = %(account_id)s AND i.ended_at > %(oldest)s AND i.ended_at <= %(now)s
+  AND v.past_read_at <= %(now)s::timestamptz - %(threshold)s::interval
+  AND coalesce(NOT (v.next_at > %(now)s AND 'unheard_run' = ANY(v.rules)), true)
+  AND is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
+GROUP BY v.zoom_id
 ORDER BY since
 LIMIT %(rows)s;
 

@@ -25,20 +25,12 @@ LEFT JOIN LATERAL (
 LEFT JOIN poll_rooms AS v ON v.account_id = %(account_id)s AND v.zoom_id = wanted.zoom_id;
 
 -- name: find_runs
--- The newest runs of these rooms, with what was asked about them.
+-- The newest runs of these rooms, with what was asked about them; people's stays only of those of late.
 SELECT
     wanted.zoom_id, run.uuid, run.status, run.started_at, run.ended_at, run.end_inferred, run.end_polled,
     p.outcome, coalesce(p.times, 0) AS times, p.next_at,
-    run.status = 'ended' AND EXISTS (
-        SELECT FROM connections AS c
-        WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = run.uuid
-          AND jsonb_path_exists(c.stays, '$[*] ? (@[1] == null)')
-    ) AS open_connections,
-    EXISTS (
-        SELECT FROM connections AS c
-        WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = run.uuid
-          AND jsonb_path_exists(c.stays, '$[*] ? (@[1] == null && @[2] != "")')
-    ) AS open_breakouts
+    run.status = 'ended' AND coalesce(stays.open, false) AS open_connections,
+    coalesce(stays.open_in_breakout, false) AS open_breakouts
 FROM unnest(%(zoom_ids)s::text[]) AS wanted (zoom_id)
 CROSS JOIN LATERAL (
     SELECT i.uuid, i.status, i.started_at, coalesce(i.ended_at, CASE i.status WHEN 'ended' THEN i.started_at END) AS ended_at,
@@ -48,7 +40,14 @@ CROSS JOIN LATERAL (
     ORDER BY i.started_at DESC NULLS FIRST, i.uuid
     LIMIT %(most)s
 ) AS run
-LEFT JOIN poll_runs AS p ON p.account_id = %(account_id)s AND p.zoom_id = wanted.zoom_id AND p.uuid = run.uuid;
+LEFT JOIN poll_runs AS p ON p.account_id = %(account_id)s AND p.zoom_id = wanted.zoom_id AND p.uuid = run.uuid
+LEFT JOIN LATERAL (
+    SELECT bool_or(jsonb_path_exists(c.stays, '$[*] ? (@[1] == null)')) AS open,
+           bool_or(jsonb_path_exists(c.stays, '$[*] ? (@[1] == null && @[2] != "")')) AS open_in_breakout
+    FROM connections AS c
+    WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = run.uuid
+      AND coalesce(run.ended_at, run.started_at, 'infinity') > %(oldest)s
+) AS stays ON true;
 
 -- name: find_known_runs
 -- Which of these runs of a room are known.
