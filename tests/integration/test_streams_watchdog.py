@@ -10,6 +10,7 @@ import pytest
 
 from runtime.settings import Settings
 from tests.streams.bench import counting_bench
+from tests.streams.worker import Fault
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from tests.streams.bench import counting_bench
         ("crashed-consumer", "AIOKafkaConsumerThread crashed"),
     ],
 )
-def test_a_worker_that_stands_still_ends(settings: Settings, tmp_path: Path, fault: str, reason: str) -> None:
+def test_a_worker_that_stands_still_ends(settings: Settings, tmp_path: Path, fault: Fault, reason: str) -> None:
     """Batches that get lost, a commit that never returns, and a dead thread end the process with stacks and a reason."""
     bench = counting_bench(settings, tmp_path, a=1)
     bench.feed(20)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,16 +13,16 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic, ResourceType
 
-from roomkeeper.embedded.process import LeashedProcess
 from runtime.environment import environment_for_children
 from runtime.kafka.config import admin_config, consumer_config, producer_config
 from runtime.settings import ClockSettings, LogSettings, Settings, StreamsSettings
 from runtime.topics import DEAD_LETTERS
+from tests.streams.forked import ForkedWorker
+from tests.streams.worker import Fault
 from tests.waiting import wait_for
 
-ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
-"""A worker imports much and machines stall."""
+"""Machines stall."""
 
 
 def counting_bench(settings: Settings, folder: Path, *names: str, **partitions: int) -> Bench:
@@ -90,7 +89,7 @@ class Bench:
 
     @contextmanager
     def worker(
-        self, disk: str = "one", *, fault: str | None = None, shift_seconds: float = 0.0, **streams: Any
+        self, disk: str = "one", *, fault: Fault | None = None, shift_seconds: float = 0.0, **streams: Any
     ) -> Iterator[Worker]:
         """A worker process while the context lasts, on the state folder called `disk`, and a member of that name.
 
@@ -107,15 +106,8 @@ class Bench:
             }
         )
         log = self.folder / f"worker-{self.started}.log"
-        with log.open("wb") as output:
-            process = LeashedProcess(
-                [sys.executable, "-m", "tests.streams.worker", *self.names, *(["--fault", fault] if fault else [])],
-                output=output,
-                env=environment_for_children(settings),
-                cwd=ROOT,
-                grace_seconds=30.0,
-            )
-        worker = Worker(process=process, log=log)
+        env = environment_for_children(settings)
+        worker = Worker(process=ForkedWorker(self.names, fault, env=env, log=log, grace_seconds=30.0), log=log)
         try:
             yield worker
         finally:
@@ -184,7 +176,7 @@ class Bench:
 class Worker:
     """A worker process and what it has said."""
 
-    process: LeashedProcess
+    process: ForkedWorker
     log: Path
 
     def events(self) -> list[dict[str, Any]]:

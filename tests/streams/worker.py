@@ -1,16 +1,15 @@
-"""A real worker process with counting folds: `python -m tests.streams.worker a b`, with settings in the environment.
+"""What a worker process of the bench runs: the real worker, with counting folds.
 
-`--fault` breaks it from inside, in a way that cannot be caused from outside.
+A fault breaks it from inside, in a way that cannot be caused from outside.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Mapping
-from typing import Literal, cast, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, cast
 
 from faust.types import TP
 
@@ -31,19 +30,15 @@ Fault = Literal["deaf", "hung-commit", "hung-stop", "crashed-consumer"]
 """No batch reaches a lane · a commit never returns · a stop never ends · the consumer's thread crashes once it runs."""
 
 
-def main() -> int:
-    """Run until told to stop; the exit code."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="+")
-    parser.add_argument("--fault", choices=get_args(Fault))
-    given = parser.parse_args()
+def run(names: Sequence[str], fault: Fault | None) -> int:
+    """Run until told to stop; the exit code. Settings come from the environment."""
     settings = load()
     clock = SystemClock(settings.clock.shift_seconds)
     logs.configure(settings.log, role="streams", clock=clock)
-    if given.fault is not None:
-        broken, method, replacement = _FAULTS[given.fault]
+    if fault is not None:
+        broken, method, replacement = _FAULTS[fault]
         setattr(broken, method, replacement)
-    folds = [CountingFold(name) for name in given.names]
+    folds = [CountingFold(name) for name in names]
     try:
         return asyncio.run(runner.run(settings, folds, clock=clock))
     except RoomkeeperError as error:
@@ -77,7 +72,3 @@ _FAULTS: Mapping[Fault, tuple[type, str, Callable[..., object]]] = {
     "hung-stop": (App, "stop", _for_ever),
     "crashed-consumer": (App, "begin", _begin_and_crash),
 }
-
-
-if __name__ == "__main__":
-    sys.exit(main())
