@@ -135,6 +135,7 @@ class Webhooks:
     def _judge(self, raw: bytes, heads: Mapping[bytes, bytes], *, path: str) -> Answer | Outgoing:
         """The answer, or the record that the broker must have first."""
         account, secrets = self._secrets_for(path)
+        route = PATH if account is None else OWN_PATH
         now = self._clock.now()
         verified = verify(
             raw,
@@ -145,16 +146,16 @@ class Webhooks:
             window_seconds=self._settings.signature_window_seconds,
         )
         if isinstance(verified, Refusal):
-            return self._refuse(verified.value, account=account)
+            return self._refuse(verified.value, account=account, route=route)
         request_id = request_id_of(heads.get(REQUEST_ID_HEADER))
         try:
-            return self._take(raw, verified=verified, request_id=request_id, received_at=now)
+            return self._take(raw, verified=verified, request_id=request_id, received_at=now, route=route)
         except BadMessage as error:
             self._counts.dead_letter(error)
             return self._intake.dead_letter(raw, error, verified=verified, request_id=request_id, received_at=now)
 
     def _take(
-        self, raw: bytes, *, verified: Verified, request_id: str | None, received_at: datetime
+        self, raw: bytes, *, verified: Verified, request_id: str | None, received_at: datetime, route: str
     ) -> Answer | Outgoing:
         """What becomes of an authentic body.
 
@@ -163,18 +164,18 @@ class Webhooks:
         """
         body = read_webhook(raw)
         if body.name == URL_VALIDATION:
-            return self._challenge(body, verified)
+            return self._challenge(body, verified, route=route)
         account_id = account_of(body, verified)
         if account_id is None:
-            return self._refuse(ACCOUNT_UNKNOWN, account=body.account_id)
+            return self._refuse(ACCOUNT_UNKNOWN, account=body.account_id, route=route)
         record = self._intake.event(body, account_id=account_id, request_id=request_id, received_at=received_at)
         self._counts.heard(account_id, received_at)
         return record
 
-    def _challenge(self, body: WebhookBody, verified: Verified) -> Answer:
+    def _challenge(self, body: WebhookBody, verified: Verified, *, route: str) -> Answer:
         answer = validation_answer(body.plain_token, secret=verified.value)
         if answer is None:
-            return self._refuse(CHALLENGE_REFUSED, account=None)
+            return self._refuse(CHALLENGE_REFUSED, account=None, route=route)
         return Answer(status=200, outcome="challenge", headers=(_JSON,), body=orjson.dumps(answer))
 
     def _secrets_for(self, path: str) -> tuple[str | None, tuple[Secret, ...]]:
@@ -184,9 +185,10 @@ class Webhooks:
         account = path[len(PATH) + 1 :]
         return account, self._secrets.own.get(account, ())
 
-    def _refuse(self, reason: str, *, account: str | None) -> Answer:
+    def _refuse(self, reason: str, *, account: str | None, route: str) -> Answer:
+        """`account` is the one that was claimed, in the path or by an authentic body."""
         claimed = account if account in self._secrets.own else None
-        self._refusals.count(reason, account_id=claimed, path=PATH if account is None else OWN_PATH)
+        self._refusals.count(reason, account_id=claimed, path=route)
         self._counts.refused(reason)
         return REFUSED
 

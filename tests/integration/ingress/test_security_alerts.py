@@ -15,6 +15,19 @@ def alerts(receiver: Receiver) -> list[SecurityAlert]:
     return [decode(message.value(), SecurityAlert) for message in records(receiver.settings, SECURITY_ALERTS)]
 
 
+def test_a_refusal_tells_where_it_was_asked_for(stack: Stack) -> None:
+    """A body for another account is told with the path that it came to, whatever account it claims."""
+    other = {"event": "meeting.started", "payload": {"account_id": "other", "object": {"id": 1, "uuid": "u"}}}
+    clock = FixedClock()
+    with stack.corner() as corner:
+        settings = prepared(corner, account(ACCOUNT, "right"), account("other", "another"))
+        with serving(settings, clock=clock) as url:
+            receiver = Receiver(url=url, settings=settings, clock=clock)
+            assert receiver.post(other, secret="right").status_code == 401
+        (alert,) = alerts(receiver)
+    assert (alert.reason, alert.account_id, alert.path) == ("account_unknown", "other", "/webhooks/zoom")
+
+
 def test_refusals_are_told_once_per_reason_and_minute(stack: Stack) -> None:
     """Sixty refusals of three kinds in two minutes are five records whose counts add up; no other topic has a trace."""
     clock = FixedClock()
