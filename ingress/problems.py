@@ -25,6 +25,8 @@ class Kind:
     status: int
     title: str
     cure: str
+    header: str | None = None
+    """The header at fault, where it is always the same."""
 
 
 KINDS: Mapping[str, Kind] = {
@@ -77,18 +79,21 @@ KINDS: Mapping[str, Kind] = {
             code="idempotency_key_missing",
             status=400,
             title="A create needs an idempotency key",
+            header="Idempotency-Key",
             cure="Send `Idempotency-Key: <1 to 255 visible ASCII characters>`, and the same one when you try again.",
         ),
         Kind(
             code="idempotency_key_reused",
             status=422,
             title="This idempotency key was used for another request",
+            header="Idempotency-Key",
             cure="Use a new key for other content; repeat the same content under the same key.",
         ),
         Kind(
             code="version_conflict",
             status=412,
             title="The meeting has moved on",
+            header="If-Match",
             cure="Read the meeting, look at what changed, and try again with its new `ETag` in `If-Match`.",
         ),
         Kind(
@@ -157,6 +162,8 @@ class Problem(Exception):
         self.kind = KINDS[code]
         self.detail = detail
         self.errors = tuple(errors)
+        if not self.errors and self.kind.header is not None:
+            self.errors = (FieldProblem(place="header", field=self.kind.header, message=detail or self.kind.title),)
         self.headers = dict(headers or {})
 
     def body(self) -> bytes:

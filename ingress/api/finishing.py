@@ -18,7 +18,7 @@ from fastapi import Response
 from ingress.api.headers import etag, wait_seconds
 from ingress.api.shapes import Accepted, MeetingShape
 from ingress.commands import Command, Receipt
-from ingress.problems import Problem
+from ingress.problems import FieldProblem, Problem
 from ingress.reading import Outcome
 from ingress.services import Services
 from ingress.waiting import LOOK_SECONDS
@@ -85,8 +85,12 @@ async def finished(
 
 
 def rejection(code: str | None, message: str | None) -> Problem:
-    """A rejected command as a problem."""
-    return Problem(_KINDS.get(code or "", "rejected"), message)
+    """A rejected command as a problem. What is wrong with a change begins with the field's name."""
+    kind = _KINDS.get(code or "", "rejected")
+    if kind != "invalid_request" or message is None:
+        return Problem(kind, message)
+    field, _, text = message.partition(" ")
+    return Problem(kind, message, errors=[FieldProblem(place="body", field=field, message=text.removesuffix("."))])
 
 
 def json_answer(text: str, *, status: int, headers: Mapping[str, str]) -> Response:
