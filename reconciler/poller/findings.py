@@ -94,8 +94,8 @@ def deleted(facts: RoomFacts, now: datetime, _: PollerSettings) -> Finding:
     visit = facts.visit
     if facts.is_gone:
         return None
-    if visit.missing_at is not None:
-        if (facts.last_seen_at or visit.missing_at) > visit.missing_at or _bucket(visit.missing_at) == _bucket(now):
+    if visit.missing_at is not None and (facts.last_seen_at or visit.missing_at) <= visit.missing_at:
+        if _bucket(visit.missing_at) == _bucket(now):
             return None
         return Overdue(since=visit.missing_at, why=f"Zoom did not know it at {_text(visit.missing_at)}")
     if visit.suspicion == "missing" and visit.suspected_at is not None:

@@ -62,6 +62,9 @@ OVER = run(status="ended", ended_at=at(minutes=30), end_told=True)
 SETTLED = replace(OVER, outcome="settled")
 READ = Visit(got_at=at(hours=-1), past_read_at=at(hours=1))
 
+ONCE_MISSING = Visit(got_at=at(hours=-1), missing_at=at(minutes=-20))
+MISSING_AGAIN = replace(ONCE_MISSING, suspicion="missing", suspected_at=at(minutes=-5))
+
 
 def names(facts: RoomFacts, now: datetime) -> list[str]:
     """Rules that hold and are due."""
@@ -106,6 +109,8 @@ def names(facts: RoomFacts, now: datetime) -> list[str]:
         (room(runs=[SETTLED], visit=READ), at(days=8), []),
         (room(existence="deleted", runs=[run()]), at(minutes=76), ["running_too_long"]),
         (room(existence="gone_unconfirmed", runs=[run()]), at(minutes=76), []),
+        (room(last_seen_at=at(minutes=-10), visit=ONCE_MISSING), at(minutes=-1), []),
+        (room(last_seen_at=at(minutes=-10), visit=MISSING_AGAIN), at(minutes=-1), ["deleted"]),
         (room(silent_since=at(hours=-1)), at(minutes=1), ["webhook_gap"]),
         (room(silent_since=at(hours=-1)), at(minutes=-1), []),
     ],

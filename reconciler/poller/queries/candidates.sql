@@ -154,7 +154,7 @@ SELECT v.zoom_id, coalesce(v.missing_at, v.suspected_at) AS since
 FROM poll_rooms AS v
 JOIN room_states AS r ON r.account_id = v.account_id AND r.zoom_id = v.zoom_id
 WHERE v.account_id = %(account_id)s
-  AND (v.missing_at > %(now)s::timestamptz - interval '1 day' OR (v.suspicion = 'missing' AND v.missing_at IS NULL))
+  AND (v.missing_at > %(now)s::timestamptz - interval '1 day' OR v.suspicion = 'missing')
   AND is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
 ORDER BY since
 LIMIT %(rows)s;
