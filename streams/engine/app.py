@@ -21,6 +21,7 @@ from streams.engine.bookkeeper import Bookkeeper
 from streams.engine.lane import Lane, LaneOptions
 from streams.engine.lanes import Lanes
 from streams.engine.observer import Observer, Progress
+from streams.engine.pace import Pace
 from streams.engine.recovery import TableManager
 from streams.engine.table import Table
 from streams.engine.takeover import FoldTopics, TakenLane, Takeover
@@ -69,7 +70,7 @@ class App(faust.App):
         self.folds = [self._declare(fold, partitions) for fold in folds]
         self._options = LaneOptions(
             transaction_events=settings.transaction_events,
-            transaction_seconds=settings.transaction_seconds,
+            pace=Pace(settings.transaction_seconds),
             backlog_records=settings.backlog_records,
             topic_prefix=kafka.topic_prefix,
             dead_letters=kafka.topic_prefix + dead_letters,

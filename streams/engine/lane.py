@@ -1,9 +1,9 @@
 """A lane: one partition number of the co-partitioned source topics, and one transaction after another.
 
-A transaction takes batches until it holds `transaction_events` records or is `transaction_seconds` old. Lanes take
-turns to fold; a commit runs in a thread while other lanes fold. Aborted, its records are folded again, from the same
-batches; nothing is sought. What is not yet folded when the lane closes is dropped, for it is not committed and will be
-fetched again.
+A transaction takes batches until it holds `transaction_events` records or is `transaction_seconds` old, and waits for
+more no longer than other lanes do: they commit together. Lanes take turns to fold; a commit runs in a thread while
+other lanes fold. Aborted, its records are folded again, from the same batches; nothing is sought. What is not yet
+folded when the lane closes is dropped, for it is not committed and will be fetched again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from streams.engine.batch import Batch, Record
 from streams.engine.lane_id import LaneId
 from streams.engine.observer import Observer, Tally
 from streams.engine.outbox import Outbox
+from streams.engine.pace import Pace
 from streams.engine.producer import TransactionalProducer
 from streams.engine.source import Source
 from streams.fail_points import FailPoints
@@ -43,7 +44,7 @@ class LaneOptions:
     """What all lanes of a worker share."""
 
     transaction_events: int
-    transaction_seconds: float
+    pace: Pace
     backlog_records: int
     topic_prefix: str
     dead_letters: str
@@ -84,7 +85,7 @@ class Lane:
         self._observer = observer
         self._room_made = room_made
         self._tally = Tally()
-        self._began = 0.0
+        self._began = self._ends_at = 0.0
         self.committing_since: float | None = None
         """When the commit that is under way began, by the monotonic clock."""
         self._backlog: deque[Batch] = deque()
@@ -149,26 +150,27 @@ class Lane:
             if self._closing.is_set() and not kept:
                 return False
             self._began = self._clock.monotonic_seconds()
+            self._ends_at = self._options.pace.end_of(self._began)
             self._producer.begin()
             for batch in kept:
                 await self._fold_batch(batch)
             await self._fold_backlog(kept)
-        while (left := self._seconds_left()) > 0 and await self._another(left):
+        while not self._is_full() and await self._another():
             async with self._options.turn:
                 await self._fold_backlog(kept)
         return True
 
     async def _fold_backlog(self, kept: list[Batch]) -> None:
         """Fold what has arrived, as far as the transaction takes it, and keep it."""
-        while self._backlog and (not kept or self._seconds_left() > 0):
+        while self._backlog and (not kept or not self._is_full()):
             kept.append(self._next_batch())
             await self._fold_batch(kept[-1])
 
-    def _seconds_left(self) -> float:
-        """How long the transaction may still take records; nothing when it is large enough or the lane closes."""
+    def _is_full(self) -> bool:
+        """Whether the transaction takes no more records: it is large enough or too old, or the lane closes."""
         if self._tally.events >= self._options.transaction_events or self._closing.is_set():
-            return 0.0
-        return self._began + self._options.transaction_seconds - self._clock.monotonic_seconds()
+            return True
+        return self._clock.monotonic_seconds() - self._began >= self._options.pace.seconds
 
     def _next_batch(self) -> Batch:
         batch = self._backlog.popleft()
@@ -176,13 +178,13 @@ class Lane:
         self._room_made()
         return batch
 
-    async def _another(self, seconds: float) -> bool:
-        """Whether another batch is there or arrives within so long."""
+    async def _another(self) -> bool:
+        """Whether another batch is there, or arrives before all lanes end their transactions."""
         if self._backlog:
             return True
         self._arrived.clear()
         try:
-            await asyncio.wait_for(self._arrived.wait(), seconds)
+            await asyncio.wait_for(self._arrived.wait(), self._ends_at - self._clock.monotonic_seconds())
         except TimeoutError:
             return False
         return True
@@ -192,7 +194,7 @@ class Lane:
         self._tally.oldest_ms.setdefault(source.fold.table, batch.records[0].timestamp)
         for at in range(0, len(batch.records), SLICE_RECORDS):
             self._fold_slice(source, batch.records[at : at + SLICE_RECORDS])
-            self._outbox.send()
+            self._outbox.send_many()
             self._producer.serve()
             await asyncio.sleep(0)
 
@@ -268,7 +270,8 @@ class Lane:
         self._tally = Tally()
 
     def _commit_blocking(self) -> None:
-        """Produce the changelogs, commit, and write RocksDB. Runs in a thread while the lane waits."""
+        """Produce what waits and the changelogs, commit, and write RocksDB. Runs in a thread while the lane waits."""
+        self._outbox.send()
         for source in self.sources.values():
             source.produce_changelog(self._producer)
         self._fail_points.reach("before-commit")

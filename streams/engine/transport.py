@@ -6,6 +6,7 @@ are set by the recovery alone.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -21,6 +22,10 @@ from streams.engine.batch import Batch
 
 if TYPE_CHECKING:
     from streams.engine.app import App
+
+
+FETCHES_APART_SECONDS = 0.02
+"""After a fetch of few records: at a thousand a second, a fetch for each would be most of what a worker does."""
 
 
 class WholeBatches(SchedulingStrategyT):
@@ -58,6 +63,7 @@ class Consumer(driver.Consumer):
         """As Faust makes it, with our scheduler."""
         super().__init__(*args, **kwargs)
         self.scheduler = WholeBatches()
+        self._fetched_at = float("-inf")
 
     @property
     def _engine(self) -> App:
@@ -68,7 +74,12 @@ class Consumer(driver.Consumer):
         if not wanted:
             await self._engine.lanes.wait_for_room(timeout_seconds=timeout)
             return {}
-        return await super()._getmany(set(wanted), timeout)
+        clock = self._engine.clock
+        await asyncio.sleep(max(0.0, self._fetched_at + FETCHES_APART_SECONDS - clock.monotonic_seconds()))
+        records = await super()._getmany(set(wanted), timeout)
+        if sum(map(len, records.values())) < self._engine.settings.poll_records / 2:
+            self._fetched_at = clock.monotonic_seconds()
+        return records
 
     def _to_message(self, tp: TP, record: Any) -> ConsumerMessage:
         last = record[-1]

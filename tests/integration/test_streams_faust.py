@@ -15,7 +15,7 @@ from faust.types import TP, Message
 from schemas.errors import Broken
 from streams.engine.batch import Batch
 from streams.engine.restore import Stopped
-from streams.engine.transport import Producer, Transport
+from streams.engine.transport import FETCHES_APART_SECONDS, Producer, Transport
 from tests.stack import Stack
 from tests.streams.unstarted import Fetched, OpenLane, Unstarted, fetched, unstarted
 from tests.waiting import eventually
@@ -62,6 +62,16 @@ async def test_nothing_is_fetched_for_a_lane_without_room(it: Unstarted) -> None
     found = [tp for tp, _ in await messages(it)]
     it.give(OpenLane(has_room=False))
     assert (found, await messages(it), it.thread.asked) == ([it.tp(1)], [], [("getmany", {it.tp(1)})])
+
+
+async def test_fetches_keep_their_distance(it: Unstarted) -> None:
+    """Records that come one by one are fetched together: a fetch for each would keep worker and broker busy."""
+    it.give(OpenLane())
+    it.thread.fetches = [{it.tp(0): fetched(offset, 1)} for offset in range(3)]
+    began = it.app.clock.monotonic_seconds()
+    for _ in range(3):
+        await messages(it)
+    assert it.app.clock.monotonic_seconds() - began >= 2 * FETCHES_APART_SECONDS
 
 
 async def test_the_way_between_two_batches_is_no_gap(it: Unstarted) -> None:

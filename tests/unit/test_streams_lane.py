@@ -24,7 +24,9 @@ from streams.engine.dead_letter_limit import DeadLetterLimit
 from streams.engine.lane import OUTPUT_BYTES, Lane, LaneOptions
 from streams.engine.lane_id import LaneId
 from streams.engine.observer import Silent
+from streams.engine.outbox import MANY
 from streams.engine.overlay import Overlay
+from streams.engine.pace import Pace
 from streams.engine.producer import TransactionalProducer
 from streams.engine.source import Source
 from streams.engine.store import PartitionStore
@@ -135,7 +137,7 @@ async def rig(
         limit=DeadLetterLimit(run=50, share=1.0, window=100),
     )
     producer = NotingProducer()
-    given = {"transaction_events": 100, "transaction_seconds": 0.05, "backlog_records": 1_000, **options}
+    given = {"transaction_events": 100, "pace": Pace(0.05), "backlog_records": 1_000, **options}
     with ThreadPoolExecutor(1) as executor:
         lane = Lane(
             LaneId(partitions=1, partition=0),
@@ -173,7 +175,7 @@ async def test_a_transaction_holds_everything(tmp_path: Path) -> None:
 
 async def test_a_transaction_is_bounded(tmp_path: Path) -> None:
     """What is more than a transaction takes goes into the next ones."""
-    async with rig(tmp_path, transaction_seconds=30.0, transaction_events=40) as it:
+    async with rig(tmp_path, pace=Pace(30.0), transaction_events=40) as it:
         for first in range(0, 200, 20):
             it.lane.put(batch(first, 20))
         await eventually(lambda: len(it.producer.committed) == 5, what="five transactions")
@@ -191,6 +193,26 @@ async def test_lanes_take_turns(tmp_path: Path) -> None:
             assert (it.producer.open, it.producer.committed) == ([], [])
         await eventually(lambda: it.producer.committed, what="a commit")
         assert [each["in-a"] for each in it.producer.offsets] == [40]
+
+
+async def test_lanes_commit_together(tmp_path: Path) -> None:
+    """A lane that begins while others wait for more ends with them: their commits are one disturbance, not many."""
+    pace = Pace(60.0)
+    pace.end_of(SystemClock().monotonic_seconds() - 59.0)
+    async with rig(tmp_path, pace=pace) as it:
+        it.lane.put(batch(0, 5))
+        await eventually(lambda: it.producer.offsets == [{"in-a": 5}], what="a commit long before its minute is over")
+
+
+async def test_few_outputs_wait_for_the_commit(tmp_path: Path) -> None:
+    """The broker hears of a small transaction once, when it ends; many outputs go ahead of it."""
+    async with rig(tmp_path, pace=Pace(60.0), transaction_events=1_000) as it:
+        it.lane.put(batch(0, 10))
+        await eventually(lambda: it.source.position == 10, what="folded")
+        early = list(it.producer.open)
+        it.lane.put(batch(10, MANY))
+        await eventually(lambda: it.producer.open, what="outputs under way")
+        assert (early, len(it.producer.open)) == ([], 10 + MANY)
 
 
 async def test_an_abort_folds_again(tmp_path: Path) -> None:
@@ -281,7 +303,7 @@ async def test_an_output_that_no_broker_takes_makes_its_message_bad(tmp_path: Pa
 
 async def test_closing_commits_what_is_folded_and_drops_the_rest(tmp_path: Path) -> None:
     """A lane that closes does not wait for its transaction to fill, and folds nothing that has only arrived."""
-    async with rig(tmp_path, transaction_seconds=60.0, transaction_events=10) as it:
+    async with rig(tmp_path, pace=Pace(60.0), transaction_events=10) as it:
         it.lane.put(batch(0, 4))
         await eventually(lambda: it.source.position == 4, what="folded")
         await it.lane.close()
