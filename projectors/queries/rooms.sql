@@ -1,7 +1,7 @@
 -- name: stage_room_states
 -- An empty table of this connection for rows of rooms.
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_room_states (LIKE room_states INCLUDING DEFAULTS) ON COMMIT DELETE ROWS;
-TRUNCATE staged_room_states;
+DELETE FROM staged_room_states;
 
 -- name: copy_room_states
 -- Rows of rooms into it.
@@ -42,7 +42,7 @@ WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.rev
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_room_proofs (
     account_id text, zoom_id text, seen_at timestamptz, proven_at timestamptz
 ) ON COMMIT DELETE ROWS;
-TRUNCATE staged_room_proofs;
+DELETE FROM staged_room_proofs;
 
 -- name: copy_room_proofs
 -- Proofs into it.
@@ -63,7 +63,7 @@ WHERE excluded.last_seen_event_at > coalesce(stored.last_seen_event_at, '-infini
 -- name: stage_run_states
 -- An empty table of this connection for rows of runs.
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_run_states (LIKE run_states INCLUDING DEFAULTS) ON COMMIT DELETE ROWS;
-TRUNCATE staged_run_states;
+DELETE FROM staged_run_states;
 
 -- name: copy_run_states
 -- Rows of runs into it.
@@ -100,7 +100,7 @@ WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.rev
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_run_proofs (
     account_id text, zoom_id text, uuid text, witnessed boolean, started_at timestamptz
 ) ON COMMIT DELETE ROWS;
-TRUNCATE staged_run_proofs;
+DELETE FROM staged_run_proofs;
 
 -- name: copy_run_proofs
 -- Proofs into it.
@@ -121,7 +121,7 @@ WHERE excluded.witnessed > stored.witnessed
 -- name: stage_connections
 -- An empty table of this connection for rows of connections.
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_connections (LIKE connections INCLUDING DEFAULTS) ON COMMIT DELETE ROWS;
-TRUNCATE staged_connections;
+DELETE FROM staged_connections;
 
 -- name: copy_connections
 -- Rows of connections into it.
@@ -160,7 +160,7 @@ WHERE (excluded.generation, excluded.revision) >= (stored.generation, stored.rev
 -- name: stage_room_entries
 -- An empty table of this connection for rows of what else belongs to rooms.
 CREATE TEMPORARY TABLE IF NOT EXISTS staged_room_entries (LIKE room_entries INCLUDING DEFAULTS) ON COMMIT DELETE ROWS;
-TRUNCATE staged_room_entries;
+DELETE FROM staged_room_entries;
 
 -- name: copy_room_entries
 -- Rows of it into it.
