@@ -41,7 +41,7 @@ def bench_broker(bootstrap_servers: str | None = None) -> Iterator[Broker]:
         yield Broker(bootstrap_servers)
         return
     with tempfile.TemporaryDirectory(prefix="roomkeeper-bench-kafka-") as folder:
-        kafka = EmbeddedKafka(Path(folder), cache_dir=CACHE_DIR, heap_mb=HEAP_MB)
+        kafka = EmbeddedKafka(Path(folder), cache_dir=CACHE_DIR, heap_mb=HEAP_MB, lasting=True)
         kafka.start()
         try:
             yield Broker(kafka.bootstrap_servers)

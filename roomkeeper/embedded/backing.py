@@ -64,6 +64,12 @@ class DatabaseServer(Server, Protocol):
         """Its URL, password included."""
 
 
+PARTITIONS = 4
+"""Of event topics on a broker of ours: enough for as many workers as one machine runs. Each costs a stream worker a
+producer and ten commits a second, of which two cores bear no dozen.
+"""
+
+
 class Backing:
     """A broker and a database; `broker` and `database` are None where an address was given."""
 
@@ -79,7 +85,7 @@ class Backing:
         kafka_given, postgres_given = settings.kafka.bootstrap_servers is not None, settings.postgres.dsn is not None
         self.broker_source = choose(given=kafka_given, docker=docker, engine_reachable=reachable)
         self.database_source = choose(given=postgres_given, docker=docker, engine_reachable=reachable)
-        self.broker = _broker(self.broker_source, settings, durable=durable)
+        self.broker = _broker(self.broker_source, settings)
         self.database = _database(self.database_source, settings, durable=durable)
 
     @property
@@ -88,7 +94,7 @@ class Backing:
         kafka, postgres = self._given.kafka, self._given.postgres
         if self.broker is not None:
             alone = {"bootstrap_servers": self.broker.bootstrap_servers, "replication": 1, "min_insync_replicas": 1}
-            kafka = kafka.model_copy(update=alone)
+            kafka = kafka.model_copy(update={**alone, "partitions": kafka.partitions or PARTITIONS})
         if self.database is not None:
             postgres = postgres.model_copy(update={"dsn": SecretStr(self.database.dsn)})
         return self._given.model_copy(update={"kafka": kafka, "postgres": postgres})
@@ -151,17 +157,12 @@ class Backing:
         return tuple(server for server in (self.broker, self.database) if server is not None)
 
 
-def _broker(source: Source, settings: Settings, *, durable: bool) -> Broker | None:
+def _broker(source: Source, settings: Settings) -> Broker | None:
     embedded = settings.embedded
     if source is Source.DOCKER:
         return KafkaContainer(heap_mb=embedded.kafka_heap_mb)
     if source is Source.EMBEDDED:
-        return EmbeddedKafka(
-            embedded.data_dir / "kafka",
-            cache_dir=embedded.cache_dir,
-            heap_mb=embedded.kafka_heap_mb,
-            short_lived=not durable,
-        )
+        return EmbeddedKafka(embedded.data_dir / "kafka", cache_dir=embedded.cache_dir, heap_mb=embedded.kafka_heap_mb)
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from roomkeeper.embedded.backing import PARTITIONS
 from runtime.kafka.config import admin_config
 from runtime.settings import Settings
 from runtime.topic_admin import TopicAdmin, require_topics
@@ -61,13 +62,13 @@ def test_another_partition_count_is_refused_and_not_repaired(settings: Settings)
     create(settings, "room-events", partitions=3)
     admin = TopicAdmin(settings.kafka)
     admin.apply(admin.plan(CATALOGUE))
-    with pytest.raises(Misconfigured, match=r"3 partitions instead of 8 .*fixed at birth"):
+    with pytest.raises(Misconfigured, match=rf"3 partitions instead of {PARTITIONS} .*fixed at birth"):
         require_topics(settings, "projectors")
 
 
 def test_another_cleanup_stops_a_role_and_is_repaired(settings: Settings) -> None:
     """A compacted event topic would lose events: no role starts on it, and apply sets it right."""
-    create(settings, "room-events", partitions=8, **{"cleanup.policy": "compact"})
+    create(settings, "room-events", partitions=PARTITIONS, **{"cleanup.policy": "compact"})
     admin = TopicAdmin(settings.kafka)
     admin.apply(step for step in admin.plan(CATALOGUE) if step.action == "create")
     with pytest.raises(Misconfigured, match=r"room-events: cleanup\.policy compact instead of delete"):
@@ -79,7 +80,7 @@ def test_another_cleanup_stops_a_role_and_is_repaired(settings: Settings) -> Non
 def test_another_retention_is_repaired_and_stops_nobody(settings: Settings) -> None:
     """Only what could lose or misplace messages keeps a role from starting."""
     admin = TopicAdmin(settings.kafka)
-    create(settings, "room-events", partitions=8, **{"retention.ms": "60000", "min.insync.replicas": "1"})
+    create(settings, "room-events", partitions=PARTITIONS, **{"retention.ms": "60000", "min.insync.replicas": "1"})
     admin.apply(step for step in admin.plan(CATALOGUE) if step.action == "create")
     require_topics(settings, "projectors")
     changes = {step.topic: step.changes for step in admin.plan(CATALOGUE) if step.action == "alter"}

@@ -21,7 +21,9 @@ from schemas.errors import Unavailable
 
 _FORMAT_SECONDS = 120
 _QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Without the optimising compiler and the parallel collector a start takes half the processor time: 3.7 s of 7.6 s."""
+"""Without the optimising compiler and the parallel collector a start takes half the processor time: 3.7 s of 7.6 s.
+That compiler would then take a fifth of a core for minutes, which on two cores the broker and all others wait for.
+"""
 _LASTING = ("-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20")
 
 
@@ -31,15 +33,15 @@ class EmbeddedKafka(Service):
     name: ClassVar[str] = "kafka"
     port_count: ClassVar[int] = 2
 
-    def __init__(self, folder: Path, *, cache_dir: Path, heap_mb: int, short_lived: bool = False) -> None:
+    def __init__(self, folder: Path, *, cache_dir: Path, heap_mb: int, lasting: bool = False) -> None:
         """The topics live under `folder`; the jars are taken from, or fetched into, `cache_dir`.
 
-        `short_lived` is for tests: quicker to start, slower after minutes of load.
+        `lasting` is for full load: slower at first, faster after minutes.
         """
         super().__init__(folder)
         self._cache_dir = cache_dir.expanduser().absolute()
         self._heap_mb = heap_mb
-        self._machine = _QUICK if short_lived else _LASTING
+        self._machine = _LASTING if lasting else _QUICK
         self._java = Path()
         self._jars = Path()
         self._probe: AdminClient | None = None
