@@ -110,7 +110,7 @@ class MeasuredProcess:
         status = Path(f"/proc/{self.pid}/status").read_text(encoding="utf-8")
         fields = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
         return Usage(
-            cpu_seconds=_cpu_seconds(Path(f"/proc/{self.pid}/stat")),
+            cpu_seconds=cpu_seconds(Path(f"/proc/{self.pid}/stat")),
             peak_bytes=int(fields["VmHWM"].split()[0]) * 1024,
             resident_bytes=int(fields["VmRSS"].split()[0]) * 1024,
             threads=int(fields["Threads"]),
@@ -122,7 +122,7 @@ class MeasuredProcess:
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             name = (task / "comm").read_text(encoding="utf-8").strip()
             kind = next((kind for start, kind in _THREADS.items() if name.startswith(start)), "Python")
-            found[kind] = found.get(kind, 0.0) + _cpu_seconds(task / "stat")
+            found[kind] = found.get(kind, 0.0) + cpu_seconds(task / "stat")
         return found
 
     @property
@@ -143,6 +143,7 @@ class MeasuredProcess:
             self._log.append(line)
 
 
-def _cpu_seconds(stat: Path) -> float:
+def cpu_seconds(stat: Path) -> float:
+    """What a process or thread has taken, by its `stat` in /proc."""
     fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND

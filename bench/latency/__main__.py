@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ import typer
 import uvloop
 from psycopg.rows import dict_row
 from pydantic import SecretStr
+from rich.console import Group
 from rich.table import Table
 
 from bench.environment import read_environment
 from bench.latency.deliveries import SECRET, Deliveries
 from bench.latency.load import Load
 from bench.latency.reader import POLL_SECONDS, Reader
+from bench.latency.usage import cpu_seconds_by_process
 from bench.report import Figure, middle, percentile, progress, publish, rounded, run
 from bench.room_events import ACCOUNT
 from roomkeeper.local.stack import Stack
@@ -30,7 +33,7 @@ from schemas.errors import Broken
 
 Results = Mapping[int, list["Measured"]]
 
-_WATCHED_A_SECOND = 100
+_WATCHED_A_SECOND = 50
 """Of a faster load only every so manieth row is watched: the reader is not to be the load."""
 
 
@@ -43,6 +46,8 @@ class Measured:
     acknowledged_p99_ms: float
     refused: int
     """Answers of 503; each delivery was posted again until it was acknowledged, and its time went on."""
+    cores: Mapping[str, float]
+    """By process, how many cores it kept busy."""
 
 
 def main(
@@ -56,7 +61,12 @@ def main(
     with _stack() as stack:
         results = uvloop.run(_race(stack, rates=rate, seconds=seconds, warm_up_seconds=warm_up_seconds, rounds=rounds))
     figures: dict[str, Figure] = {"seconds": seconds, "rounds": rounds, "reader_poll_ms": POLL_SECONDS * 1000}
-    publish("latency", table=_table(results), figures=figures | _figures(results), environment=environment)
+    publish(
+        "latency",
+        table=Group(_table(results), _cores(results)),
+        figures=figures | _figures(results),
+        environment=environment,
+    )
 
 
 @contextmanager
@@ -84,10 +94,10 @@ async def _race(stack: Stack, *, rates: Sequence[int], seconds: float, warm_up_s
     load = Load(Deliveries(SystemClock()), host=address.hostname or "", port=address.port or 0)
     async with _reader(stack.settings) as reader:
         await load.open()
-        await _measure(load, reader, rate=min(rates), seconds=warm_up_seconds)
+        await _measure(stack, load, reader, rate=min(rates), seconds=warm_up_seconds)
         for number in range(1, rounds + 1):
             for rate in rates:
-                measured = await _measure(load, reader, rate=rate, seconds=seconds)
+                measured = await _measure(stack, load, reader, rate=rate, seconds=seconds)
                 results[rate].append(measured)
                 progress(f"round {number}: {rate}/s: p99 {measured.readable_p99_ms:.0f} ms")
         rows = await reader.rows(wanted=load.posted)
@@ -97,21 +107,24 @@ async def _race(stack: Stack, *, rates: Sequence[int], seconds: float, warm_up_s
     return results
 
 
-async def _measure(load: Load, reader: Reader, *, rate: int, seconds: float) -> Measured:
+async def _measure(stack: Stack, load: Load, reader: Reader, *, rate: int, seconds: float) -> Measured:
     every = max(1, rate // _WATCHED_A_SECOND)
-    refused = load.refused
+    refused, before, began = load.refused, cpu_seconds_by_process(stack), time.monotonic()
     posts = await load.run(
         rate=rate,
         seconds=seconds,
         due=lambda number, row, due_at: reader.expect(row, due_at) if number % every == 0 else None,
     )
     readable = sorted(await reader.seen())
+    took = time.monotonic() - began
+    after = cpu_seconds_by_process(stack)
     acknowledged = sorted(post.acknowledged_at - post.due_at for post in posts)
     return Measured(
         readable_p50_ms=percentile(readable, 0.50) * 1000,
         readable_p99_ms=percentile(readable, 0.99) * 1000,
         acknowledged_p99_ms=percentile(acknowledged, 0.99) * 1000,
         refused=load.refused - refused,
+        cores={name: (after[name] - seconds_before) / took for name, seconds_before in before.items() if name in after},
     )
 
 
@@ -121,6 +134,7 @@ async def _reader(settings: Settings) -> AsyncIterator[Reader]:
     connection = await AsyncConnection.connect(conninfo(settings.postgres), autocommit=True, row_factory=dict_row)
     async with connection:
         reader = Reader(connection)
+        await reader.prepare()
         looking = asyncio.create_task(reader.look())
         try:
             yield reader
@@ -145,6 +159,20 @@ def _table(results: Results) -> Table:
     return table
 
 
+def _cores(results: Results) -> Table:
+    table = Table(title="Cores kept busy, the median over the rounds")
+    table.add_column("process")
+    for rate in results:
+        table.add_column(f"at {rate:,}/s", justify="right")
+    for name in next(iter(results.values()))[0].cores:
+        table.add_row(name, *(f"{_busy(rounds, name):.2f}" for rounds in results.values()))
+    return table
+
+
+def _busy(rounds: Sequence[Measured], name: str) -> float:
+    return _over(rounds, lambda each: each.cores.get(name, 0.0))
+
+
 def _figures(results: Results) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for rate, rounds in results.items():
@@ -152,6 +180,8 @@ def _figures(results: Results) -> dict[str, Figure]:
         figures[f"readable_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.readable_p99_ms))
         figures[f"refused_at_{rate}"] = sum(each.refused for each in rounds)
         figures[f"acknowledged_p99_ms_at_{rate}"] = rounded(_over(rounds, lambda each: each.acknowledged_p99_ms))
+        for name in rounds[0].cores:
+            figures[f"{name.replace(' ', '_')}_cores_at_{rate}"] = rounded(_busy(rounds, name))
     return figures
 
 

@@ -11,7 +11,7 @@ from runtime.postgres import AsyncConnection
 from runtime.queries import queries
 from schemas.errors import Broken
 
-POLL_SECONDS = 0.005
+POLL_SECONDS = 0.01
 """Between two looks: so much too late, at most, a row is seen."""
 _PATIENCE_SECONDS = 30.0
 _COUNT_SECONDS = 0.5
@@ -25,6 +25,10 @@ class Reader:
         self._connection = connection
         self._awaited: dict[str, tuple[Connection, float]] = {}
         self._seen: list[float] = []
+
+    async def prepare(self) -> None:
+        """See that a look costs little."""
+        await self._connection.execute(queries("bench.latency")["look_by_key"])
 
     def expect(self, row: Connection, due_at: float) -> None:
         """From now on look for this row too."""

@@ -1,3 +1,8 @@
+-- name: look_by_key
+-- A table that has just begun to grow has no statistics, and would be read whole at each look.
+SELECT set_config(name, 'off', false)
+FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS s (name);
+
 -- name: readable
 -- Which of these connections have their row.
 SELECT user_id
