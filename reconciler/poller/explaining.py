@@ -46,7 +46,7 @@ def explain(settings: Settings, zoom_id: str, *, account_id: str | None, clock: 
     """The explanation of a room.
 
     Raises:
-        Misconfigured: no account of the settings knows the room.
+        Misconfigured: no account of the settings knows the room, or several do.
         Unavailable: the database is away.
     """
     return asyncio.run(_explain(settings, zoom_id, account_id=account_id, clock=clock))
@@ -63,15 +63,21 @@ def explained(facts: RoomFacts, *, now: datetime, settings: PollerSettings, paus
     return Explanation(facts=facts, rules=rules, would_ask=asks, now=now, paused=paused)
 
 
+def _only(known: Sequence[str], zoom_id: str) -> str:
+    if not known:
+        raise Misconfigured(f"{zoom_id}: no such room")
+    if len(known) > 1:
+        raise Misconfigured(f"{zoom_id}: a room of {', '.join(known)}: say which with --account")
+    return known[0]
+
+
 async def _explain(settings: Settings, zoom_id: str, *, account_id: str | None, clock: Clock) -> Explanation:
     accounts = [account_id] if account_id else [account.account_id for account in settings.accounts]
     now = clock.now()
     async with AsyncDatabase(settings.postgres, role="poller") as database:
         statements = Statements(database, package="reconciler.poller")
         knowledge = Knowledge(statements, settings=settings.poller)
-        known = await knowledge.account_of(accounts, zoom_id)
-        if known is None:
-            raise Misconfigured(f"{zoom_id}: no such room")
+        known = _only(await knowledge.accounts_of(accounts, zoom_id), zoom_id)
         paused = str((await knowledge.paused([known], now)).get(known, {}).get("reason", ""))
         silences = await newest_silences(statements, known)
         (facts,) = await knowledge.facts(known, [zoom_id], now=now, silences=silences)

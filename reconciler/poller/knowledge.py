@@ -88,10 +88,10 @@ class Knowledge:
         rows = await self._statements.many("find_paused", accounts=list(accounts), now=now)
         return {row["account_id"]: row for row in rows}
 
-    async def account_of(self, accounts: Iterable[str], zoom_id: str) -> str | None:
-        """The account that knows a room."""
-        row = await self._statements.one("find_room_account", accounts=list(accounts), zoom_id=zoom_id)
-        return None if row is None else str(row["account_id"])
+    async def accounts_of(self, accounts: Iterable[str], zoom_id: str) -> Sequence[str]:
+        """Those of the accounts that know a room."""
+        rows = await self._statements.many("find_room_accounts", accounts=list(accounts), zoom_id=zoom_id)
+        return sorted(row["account_id"] for row in rows)
 
     def _values(self, account_id: str, threshold: timedelta, now: datetime) -> dict[str, Any]:
         oldest = now - timedelta(seconds=self._settings.horizon_seconds)

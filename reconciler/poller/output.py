@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -33,7 +34,8 @@ def show_explanation(found: Explanation, *, as_json: bool) -> None:
         typer.echo(orjson.dumps(as_plain(found), default=str).decode())
         return
     console.print(_facts(found))
-    console.print(_runs(found))
+    if found.facts.runs:
+        console.print(_runs(found))
     console.print(_rules(found))
     if found.paused:
         console.print(f"The account is not called: {found.paused}")
@@ -69,7 +71,7 @@ def as_plain(found: Explanation) -> dict[str, Any]:
 
 def _facts(found: Explanation) -> Table:
     facts, visit = found.facts, found.facts.visit
-    table = Table("", "", show_header=False, title=f"room {facts.zoom_id} of {facts.account_id}")
+    table = Table("", "", show_header=False, title=f"room {facts.zoom_id} of {facts.account_id}, times in UTC")
     rows = {
         "existence": facts.existence,
         "made for a meeting": facts.ready_at,
@@ -77,7 +79,7 @@ def _facts(found: Explanation) -> Table:
         "dates": ", ".join(f"{span.start_at:%Y-%m-%d %H:%M} to {span.end_at:%H:%M}" for span in facts.spans),
         "silent since": facts.silent_since,
         "past data refused": "yes" if facts.past_refused else None,
-        "last asked": visit.asked_at,
+        "last asked": visit.asked_at or "never",
         "because of": ", ".join(visit.rules),
         "outcome": visit.outcome,
         "not again before": visit.next_at,
@@ -88,7 +90,7 @@ def _facts(found: Explanation) -> Table:
     }
     for name, value in rows.items():
         if value not in (None, ""):
-            table.add_row(name, str(value))
+            table.add_row(name, _text(value))
     return table
 
 
@@ -98,11 +100,11 @@ def _runs(found: Explanation) -> Table:
         table.add_row(
             run.uuid,
             run.status,
-            str(run.started_at or ""),
-            str(run.ended_at or ""),
+            _text(run.started_at),
+            _text(run.ended_at),
             "yes" if run.open_connections else "",
             run.outcome or "",
-            str(run.next_at or ""),
+            _text(run.next_at),
         )
     return table
 
@@ -113,7 +115,13 @@ def _rules(found: Explanation) -> Table:
         if each.held is None:
             table.add_row(each.rule.name, "no", f"{each.threshold_seconds:.0f} s", "", "", style="dim")
             continue
-        holds = "yes" if each.held.due else "yes, asked a moment ago"
+        holds = "yes" if each.held.due else "yes, not due yet"
         late = f"{each.held.late_seconds:.0f} s"
         table.add_row(each.rule.name, holds, f"{each.threshold_seconds:.0f} s", late, each.held.overdue.why)
     return table
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return "" if value is None else str(value)

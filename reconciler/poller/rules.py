@@ -55,7 +55,7 @@ class Held:
     """Beyond the threshold."""
     badness: float
     due: bool
-    """Whether it may be asked about now; else it was, a moment ago."""
+    """Whether it may be asked about now; else it was, and the pause is not over."""
 
 
 def held_rules(facts: RoomFacts, now: datetime, settings: PollerSettings) -> list[Held]:

@@ -55,7 +55,7 @@ SELECT uuid FROM run_states
 WHERE account_id = %(account_id)s AND zoom_id = %(zoom_id)s AND uuid = ANY(%(uuids)s::text[])
   AND (told_started OR told_ended OR witnessed);
 
--- name: find_room_account
+-- name: find_room_accounts
 -- The accounts that know a room.
 SELECT account_id FROM room_states WHERE account_id = ANY(%(accounts)s::text[]) AND zoom_id = %(zoom_id)s
 UNION
