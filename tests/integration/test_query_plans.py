@@ -15,9 +15,11 @@ from uuid import UUID
 
 import pytest
 
+from ingress.reading import Reader
 from reconciler.outbox.service import install
-from runtime.postgres import Connection, connect
+from runtime.postgres import AsyncDatabase, Connection, connect
 from runtime.queries import queries
+from runtime.settings import Settings
 from tests.crowded import ACCOUNT_ID, NOW, crowd
 from tests.plans import reading
 from tests.stack import Stack
@@ -181,3 +183,20 @@ def test_query_reads_a_bounded_number_of_rows(crowded: Connection, package: str,
             found = reading(crowded, package, name, usual | case, prepared=prepared)
             assert found.rows <= MOST_ROWS, (case, prepared, found.plan)
             assert max(found.scanned.values(), default=0) <= FEW_ROWS, (case, prepared, found.plan)
+
+
+async def test_lists_are_planned_for_their_filters(settings: Settings) -> None:
+    """However often they are asked for, no plan for all filters is kept, as it is of other queries."""
+    one = settings.postgres.model_copy(update={"pool_size": 1})
+    kept = "SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%%LIMIT%%'"
+    before, nobody = ("infinity", str(UUID(int=0))), str(UUID(int=0))
+    async with AsyncDatabase(one, role="ingress") as database:
+        reader = Reader(database)
+        for _ in range(12):
+            await reader.meetings(ACCOUNT_ID, status=None, host=None, before=before, rows=1)
+            await reader.instances(ACCOUNT_ID, "1", before=("infinity", "~"), rows=1)
+            await reader.registrants(ACCOUNT_ID, nobody, status=None, before=before, rows=1)
+        async with database.connection("look") as connection:
+            rows = await (await connection.execute(kept)).fetchall()
+    assert [row["statement"] for row in rows if "FROM registrants" not in row["statement"]] == []
+    assert len(rows) == 1
