@@ -25,6 +25,7 @@ from reconciler.rooms.actions import Actions
 from reconciler.rooms.queue import Queue
 from reconciler.rooms.reporting import Reporter
 from reconciler.rooms.results import Concluded, Result
+from reconciler.rooms.service import MOST_IN_FLIGHT, OUTCOME_LINGER_MS
 from reconciler.rooms.worker import RoomWorker
 from reconciler.rooms.zoom import Job, RoomCalls
 from runtime.clock import SystemClock
@@ -80,7 +81,13 @@ async def worker_of(
 ) -> AsyncIterator[RoomWorker]:
     """A room worker as `roomkeeper rooms run` has it, but for the way to Zoom."""
     clock, random = SystemClock(), unseeded()
-    producing = AsyncProducer(settings.kafka, client_id=_ROLE, timeout_seconds=10.0, max_in_flight=1_000)
+    producing = AsyncProducer(
+        settings.kafka,
+        client_id=_ROLE,
+        timeout_seconds=10.0,
+        max_in_flight=MOST_IN_FLIGHT,
+        linger_ms=OUTCOME_LINGER_MS,
+    )
     async with AsyncDatabase(settings.postgres, role=_ROLE) as database, producing as producer:
         provider = cast("ZoomClient", Provider(clock=clock, called=calls.note, answers=answers))
         queue = Queue(database, worker=f"bench:{os.getpid()}", clock=clock, settings=settings.rooms)

@@ -40,6 +40,9 @@ from runtime.topics import Role
 
 ROLE: Role = "room-worker"
 MOST_IN_FLIGHT = 1_000
+OUTCOME_LINGER_MS = 20
+"""An outcome waits so long for others of its partition: a broker's work is in requests, of which each partition has its
+own, more than in records; and the call to Zoom took longer."""
 CHORE_SECONDS = 5.0
 """How often a process looks whether a chore is due."""
 
@@ -88,6 +91,7 @@ async def room_service(settings: Settings, *, clock: Clock, metrics: Metrics) ->
             client_id=ROLE,
             timeout_seconds=settings.rooms.produce_timeout_seconds,
             max_in_flight=MOST_IN_FLIGHT,
+            linger_ms=OUTCOME_LINGER_MS,
         ) as producer,
         zoom_client(settings, apps, database=database, clock=clock, random=random, metrics=metrics) as client,
     ):

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Self
 
+from runtime.kafka.config import LINGER_MS
 from runtime.kafka.producer import Delivery, Outgoing, Producer
 from runtime.settings import KafkaSettings
 from schemas.errors import Broken, RoomkeeperError, Unavailable
@@ -24,8 +25,16 @@ Outcome = tuple[asyncio.Future[Delivery], Delivery | RoomkeeperError]
 class AsyncProducer:
     """A `Producer` whose acknowledgements arrive in the event loop that made it."""
 
-    def __init__(self, kafka: KafkaSettings, *, client_id: str, timeout_seconds: float, max_in_flight: int) -> None:
-        """Must be made inside the running loop.
+    def __init__(
+        self,
+        kafka: KafkaSettings,
+        *,
+        client_id: str,
+        timeout_seconds: float,
+        max_in_flight: int,
+        linger_ms: int = LINGER_MS,
+    ) -> None:
+        """Must be made inside the running loop; a record waits `linger_ms` for others of its partition.
 
         Raises:
             Misconfigured: no broker is named, or a security setting does not hold.
@@ -41,7 +50,13 @@ class AsyncProducer:
         self.broken: asyncio.Future[Broken] = self._loop.create_future()
         """Done when the client can never send again; the process must end."""
         # The last: its thread calls back from the moment that it is made.
-        self._producer = Producer(kafka, client_id=client_id, timeout_seconds=timeout_seconds, after_poll=self._wake)
+        self._producer = Producer(
+            kafka,
+            client_id=client_id,
+            timeout_seconds=timeout_seconds,
+            linger_ms=linger_ms,
+            after_poll=self._wake,
+        )
 
     async def __aenter__(self) -> Self:
         """The producer itself."""

@@ -23,8 +23,12 @@ RECONNECT_MAX_MS = 1_000
 """librdkafka's default of 10 s would keep answering 503 that long after the broker is back."""
 
 
-def producer_config(kafka: KafkaSettings, *, client_id: str, timeout_seconds: float) -> Config:
+def producer_config(
+    kafka: KafkaSettings, *, client_id: str, timeout_seconds: float, linger_ms: int = LINGER_MS
+) -> Config:
     """Settings of a producer; a record that is not acknowledged within `timeout_seconds` fails.
+
+    It waits `linger_ms` for others of its partition.
 
     Raises:
         Misconfigured: no broker is named.
@@ -35,7 +39,7 @@ def producer_config(kafka: KafkaSettings, *, client_id: str, timeout_seconds: fl
         "enable.idempotence": True,
         "partitioner": PARTITIONER,
         "compression.type": "lz4",
-        "linger.ms": LINGER_MS,
+        "linger.ms": linger_ms,
         "message.max.bytes": DEAD_LETTER_MAX_BYTES,
         "message.timeout.ms": round(timeout_seconds * 1000),
         "request.timeout.ms": min(30_000, max(1_000, round(timeout_seconds * 1000))),

@@ -14,7 +14,7 @@ from typing import NamedTuple, Self
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Client
 
-from runtime.kafka.config import producer_config
+from runtime.kafka.config import LINGER_MS, producer_config
 from runtime.kafka.errors import error_log, translate, translate_exception
 from runtime.settings import KafkaSettings
 from schemas.errors import RoomkeeperError, Unavailable
@@ -56,16 +56,18 @@ class Producer:
         *,
         client_id: str,
         timeout_seconds: float = 30.0,
+        linger_ms: int = LINGER_MS,
         after_poll: Callable[[], None] | None = None,
     ) -> None:
         """Connects in the background; a broker that is down shows when a record is sent.
 
-        `after_poll` is called in the polling thread whenever a round of callbacks has run.
+        A record waits `linger_ms` for others of its partition. `after_poll` is called in the polling thread whenever a
+        round of callbacks has run.
 
         Raises:
             Misconfigured: no broker is named, or a security setting does not hold.
         """
-        config = producer_config(kafka, client_id=client_id, timeout_seconds=timeout_seconds)
+        config = producer_config(kafka, client_id=client_id, timeout_seconds=timeout_seconds, linger_ms=linger_ms)
         self._timeout_seconds = timeout_seconds
         self._after_poll = after_poll
         try:
