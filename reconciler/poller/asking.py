@@ -44,6 +44,11 @@ class Visited:
     unanswered: Unanswered | None = None
     """Why it ended early."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether Zoom refused what was asked, and will again."""
+        return self.unanswered is None and self.outcome not in ("done", "missing")
+
 
 class Visits:
     """Visits rooms."""

@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Protocol
 
 import structlog
@@ -31,6 +32,9 @@ from runtime.metrics.catalogue.poller import (
 from runtime.metrics.registry import Metrics
 from runtime.settings import PollerSettings
 from zoom.client.client import Permit
+
+REFUSED_FOR = timedelta(hours=1)
+"""A room about which Zoom says nothing is left alone for so long, whatever rule holds."""
 
 
 class Lists(Protocol):
@@ -169,12 +173,13 @@ class Pass:
 
     async def _note_visit(self, chosen: Choice, visited: Visited) -> None:
         now = self.clock.now()
+        next_at = next_visit(chosen, now=now)
         await self.statements.run(
             "note_visit",
             account_id=chosen.facts.account_id,
             zoom_id=chosen.facts.zoom_id,
             asked_at=now,
-            next_at=next_visit(chosen, now=now),
+            next_at=max(next_at, now + REFUSED_FOR) if visited.refused else next_at,
             rules=chosen.rules,
             outcome=visited.outcome,
             got_at=visited.got_at,

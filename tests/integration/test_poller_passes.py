@@ -233,3 +233,18 @@ async def test_404s_before_something_was_heard_do_not_count(plane: PollingPlane)
             plane.zoom.control("DELETE", f"/meetings/{number}")
     assert [calls for calls, _ in seen] == [1, 2, 2, 3, 4, 5]
     assert [existence for _, existence in seen] == [*["exists"] * 5, "gone_unconfirmed"]
+
+
+async def test_room_about_which_zoom_says_nothing_is_left_alone_for_a_while(plane: PollingPlane) -> None:
+    """A refusal is no answer to any rule: the room does not take others' place in each pass."""
+    number = plane.make(starts_in=200_000)
+    plane.hear()
+    plane.drop("meeting.deleted")
+    plane.zoom.control("DELETE", f"/meetings/{number}")
+    plane.zoom.control("POST", "/faults", json={"kind": "error", "names": ["get"], "status": 400, "code": 3161})
+    asked = []
+    for minutes in (32, 5, 5, 5, 50):
+        plane.clock.advance(minutes=minutes)
+        await plane.poll()
+        asked.append(plane.calls().get("get", 0))
+    assert asked == [1, 1, 1, 1, 2]

@@ -155,6 +155,7 @@ FROM poll_rooms AS v
 JOIN room_states AS r ON r.account_id = v.account_id AND r.zoom_id = v.zoom_id
 WHERE v.account_id = %(account_id)s
   AND (v.missing_at > %(now)s::timestamptz - interval '1 day' OR v.suspicion = 'missing')
+  AND coalesce(NOT (v.next_at > %(now)s AND 'deleted' = ANY(v.rules)), true)
   AND is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
 ORDER BY since
 LIMIT %(rows)s;
