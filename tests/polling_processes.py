@@ -13,10 +13,11 @@ from pydantic import SecretStr
 from runtime.cipher import new_key
 from runtime.clock import SystemClock
 from runtime.environment import environment_for_children
-from runtime.settings import Account, SecuritySettings, Settings, WebhookSecret
+from runtime.settings import SecuritySettings, Settings
 from runtime.topic_admin import TopicAdmin
 from runtime.topics import load as load_topics
-from tests.simulated_zoom import ACCOUNT, ManualClock
+from tests.simulated_zoom import ManualClock
+from tests.zoom_calls import gateway_account
 
 BEHIND_SECONDS = 7_200.0
 
@@ -35,16 +36,7 @@ class BehindClock(ManualClock):
 
 def polling_settings(settings: Settings, zoom: str) -> Settings:
     """Settings for all roles, with topics and one account, whose Zoom is at this address; leaders follow soon."""
-    account = Account(
-        account_id=ACCOUNT.account_id,
-        webhook_secrets=(WebhookSecret(value=SecretStr(ACCOUNT.webhook_secret)),),
-        gateway=True,
-        plan="business",
-        client_id=ACCOUNT.client_id,
-        client_secret=SecretStr(ACCOUNT.client_secret),
-        api_url=zoom,
-        token_url=f"{zoom}/oauth/token",
-    )
+    account = gateway_account(zoom, plan="business")
     own = settings.model_copy(
         update={
             "accounts": (account,),

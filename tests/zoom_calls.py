@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+from pydantic import SecretStr
 
 from runtime.randomness import seeded
+from runtime.settings import Account, WebhookSecret
 from simulator.config import AccountConfig
 from simulator.faults import Fault, Kind, Target
 from tests.plain_http import NO_TLS
@@ -33,6 +35,20 @@ def app_of(zoom: SimulatedZoom, account: AccountConfig = ACCOUNT, **other: Any) 
         api_url=zoom.address,
     )
     return replace(app, **other)
+
+
+def gateway_account(address: str, *, plan: str = "pro") -> Account:
+    """The account of the simulated Zoom at an address, as settings name it; its gateway is on."""
+    return Account(
+        account_id=ACCOUNT.account_id,
+        webhook_secrets=(WebhookSecret(value=SecretStr(ACCOUNT.webhook_secret)),),
+        plan=plan,
+        gateway=True,
+        client_id=ACCOUNT.client_id,
+        client_secret=SecretStr(ACCOUNT.client_secret),
+        token_url=f"{address}/oauth/token",
+        api_url=address,
+    )
 
 
 @asynccontextmanager

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 import structlog
 from psycopg.types.json import Jsonb
-from pydantic import SecretStr
 
 from roomkeeper.cli import main
 from runtime.clock import SystemClock
 from runtime.environment import environment_for_children
 from runtime.postgres import connect
-from runtime.settings import Account, Settings
+from runtime.settings import Settings
 from schemas.codec import decode
 from schemas.records.zoom_events import ZoomEvent
 from tests.ingress import prepared, records
 from tests.simulated_zoom import ACCOUNT, HOST, SimulatedZoom, config, simulated_zoom
+from tests.zoom_calls import gateway_account
 
 Run = Callable[..., tuple[int, Any, str]]
 
@@ -35,15 +35,7 @@ def zoom() -> Iterator[SimulatedZoom]:
 @pytest.fixture
 def own(settings: Settings, zoom: SimulatedZoom) -> Settings:
     """Settings with an account whose gateway leads to the simulator."""
-    account = Account(
-        account_id=ACCOUNT.account_id,
-        gateway=True,
-        client_id=ACCOUNT.client_id,
-        client_secret=SecretStr(ACCOUNT.client_secret),
-        token_url=f"{zoom.address}/oauth/token",
-        api_url=zoom.address,
-        plan="business",
-    )
+    account = gateway_account(zoom.address, plan="business")
     return prepared(settings, account)
 
 
@@ -144,6 +136,26 @@ def test_day_whose_share_is_used_up_ends_the_accounts_part(
     _, report, _ = poll("--once")
     assert report["stopped"] == {ACCOUNT.account_id: "poller_share_used_up"}
     assert sum(zoom.service.calls.values()) == 0
+
+
+def test_room_of_several_accounts_is_explained_for_one(
+    poll: Run, own: Settings, zoom: SimulatedZoom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where two accounts know the number, `explain` wants to be told which."""
+    room = late_room(own, zoom)
+    other = own.accounts[0].model_copy(update={"account_id": "Acct0ExampleNeutral002"})
+    both = own.model_copy(update={"accounts": (*own.accounts, other)})
+    for name, value in environment_for_children(both).items():
+        monkeypatch.setenv(name, value)
+    with connect(own.postgres, role="test", autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO room_states (account_id, zoom_id, generation, revision) VALUES ('Acct0ExampleNeutral002', %s, 0, 0)",
+            (room,),
+        )
+    code, _, error = poll("explain", room)
+    _, found, _ = poll("explain", room, "--account", ACCOUNT.account_id)
+    assert (code, error.count("\n"), "--account" in error) == (2, 1, True)
+    assert found["known"]["account_id"] == ACCOUNT.account_id
 
 
 def test_once_goes_with_no_further_command(poll: Run) -> None:

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 
 import httpx
-import pytest
 
 from reconciler.rooms.results import Concluded, Kept
 from runtime.postgres import connect
-from runtime.settings import Settings
 from schemas.ids import AccountId
 from simulator.faults import Kind
-from tests.command_plane import QUICK, START, Plane, Stall, after_the_lease, command_plane
+from tests.command_plane import QUICK, START, Plane, Stall, after_the_lease
 from tests.meeting_commands import Caller
 from tests.simulated_zoom import ACCOUNT
 from tests.waiting import eventually
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 def several(plane: Plane, count: int) -> None:

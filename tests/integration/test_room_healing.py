@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
-from runtime.settings import Settings
 from simulator import rooms, runs
 from simulator.faults import Kind
 from simulator.model import Room
-from tests.command_plane import Plane, command_plane
+from tests.command_plane import Plane
 from tests.simulated_zoom import ACCOUNT, HOST
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 def stray(plane: Plane, *, n: int = 1, agenda: str | None = None) -> Room:

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from runtime.kafka.producer import Delivery, Outgoing
-from runtime.settings import RoomSettings, Settings
+from runtime.settings import RoomSettings
 from schemas.errors import Unavailable
 from simulator.faults import Kind
-from tests.command_plane import QUICK, Plane, after_the_lease, command_plane, stalled
+from tests.command_plane import QUICK, Plane, after_the_lease, stalled
 from tests.waiting import eventually
 from tests.zoom_calls import calls, order
 from zoom.client.client import Call, Reply
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def test_renewed_lease_is_nobody_elses(plane: Plane) -> None:

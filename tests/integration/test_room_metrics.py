@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from pydantic import SecretStr
 
 from reconciler.gateway.alerts import BREAKER_OPEN
 from reconciler.rooms.service import room_service
@@ -15,27 +14,19 @@ from runtime.metrics.catalogue.shared import ALERTS
 from runtime.metrics.catalogue.zoom import ZOOM_BREAKER, ZOOM_BUDGET_LEFT, ZOOM_CALLS, ZOOM_TOKEN_RENEWALS
 from runtime.metrics.registry import Metrics
 from runtime.metrics.server import serving
-from runtime.settings import Account, MetricsSettings, Settings
+from runtime.settings import MetricsSettings, Settings
 from simulator.faults import Kind
 from tests.command_plane import Plane, command_plane
 from tests.ingress import prepared
 from tests.simulated_zoom import ACCOUNT
-from tests.zoom_calls import order
+from tests.zoom_calls import gateway_account, order
 
 
 @pytest.fixture
 def plane(settings: Settings) -> Iterator[Plane]:
     """A command plane whose account has a gateway to the simulator in the settings."""
     with command_plane(settings) as made:
-        account = Account(
-            account_id=ACCOUNT.account_id,
-            plan="free",
-            gateway=True,
-            client_id=ACCOUNT.client_id,
-            client_secret=SecretStr(ACCOUNT.client_secret),
-            token_url=f"{made.zoom.address}/oauth/token",
-            api_url=made.zoom.address,
-        )
+        account = gateway_account(made.zoom.address, plan="free")
         made.settings = prepared(settings, account)
         yield made
 

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
-from runtime.settings import Settings
 from simulator.faults import Kind
-from tests.command_plane import Plane, command_plane, stalled
+from tests.command_plane import Plane, stalled
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def test_room_of_a_lost_database_is_found_and_not_made_again(plane: Plane) -> None:

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
-import pytest
-
-from runtime.settings import RoomSettings, Settings
+from runtime.settings import RoomSettings
 from simulator.faults import Kind
-from tests.command_plane import START, Plane, command_plane
+from tests.command_plane import START, Plane
 from tests.simulated_zoom import ACCOUNT
 from tests.zoom_calls import calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def test_meeting_gets_its_room(plane: Plane) -> None:

@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 import structlog
-from pydantic import SecretStr
 from rich.console import Console
 
 from reconciler.rooms.tables import print_requests
 from roomkeeper.cli import main
 from runtime.environment import environment_for_children
-from runtime.settings import Account, Settings
+from runtime.settings import Settings
 from simulator.faults import Kind
 from tests.command_plane import Plane, command_plane
 from tests.ingress import prepared
 from tests.simulated_zoom import ACCOUNT
-from tests.zoom_calls import order
+from tests.zoom_calls import gateway_account, order
 
 Run = Callable[..., tuple[int, list[dict[str, Any]], str]]
 
@@ -30,14 +29,7 @@ Run = Callable[..., tuple[int, list[dict[str, Any]], str]]
 def plane(settings: Settings) -> Iterator[Plane]:
     """A command plane whose account has a gateway to the simulator in the settings."""
     with command_plane(settings) as made:
-        account = Account(
-            account_id=ACCOUNT.account_id,
-            gateway=True,
-            client_id=ACCOUNT.client_id,
-            client_secret=SecretStr(ACCOUNT.client_secret),
-            token_url=f"{made.zoom.address}/oauth/token",
-            api_url=made.zoom.address,
-        )
+        account = gateway_account(made.zoom.address)
         made.settings = prepared(settings, account)
         yield made
 

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from runtime.settings import Settings
 from schemas.ids import AccountId
 from simulator.faults import Kind
-from tests.command_plane import START, Plane, command_plane, decoy
+from tests.command_plane import START, Plane, decoy
 from tests.meeting_commands import Caller
 from tests.simulated_zoom import ACCOUNT
 from tests.waiting import eventually
 from tests.zoom_calls import app_of, calls, order
-
-
-@pytest.fixture
-def plane(settings: Settings) -> Iterator[Plane]:
-    """A command plane of the test's own."""
-    with command_plane(settings) as made:
-        yield made
 
 
 async def work_until_settled(plane: Plane) -> None:
