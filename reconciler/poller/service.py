@@ -217,7 +217,8 @@ async def _once(settings: Settings, *, clock: Clock) -> dict[str, object]:
                 asked = True
             found = await poller.statements.one("find_pass_after", pass_id=newest)
             if found is not None:
-                return dict(found["report"] or {})
+                report = found["report"] or {}
+                return {name: report[name] for name in PassReport().as_plain() if name in report}
             await asyncio.sleep(1.0)
 
 
