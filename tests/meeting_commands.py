@@ -266,3 +266,18 @@ class Table:
         """Provider key of the pending work of one kind."""
         (key,) = (work.provider_key for work in self.meeting(caller).pending if work.action == action)
         return key
+
+
+def ready(caller: Caller, **other: object) -> Table:
+    """A meeting with its room 91000000001."""
+    table = Table()
+    table.put(caller.create(**other))
+    table.put(
+        report(caller.meeting_id, table.key(caller, "create"), room=room(shown='{"topic":"Planning call"}'), version=1)
+    )
+    return table
+
+
+def second_rooms(meeting: MeetingState) -> tuple[str, ...]:
+    """Numbers of the rooms in excess."""
+    return tuple(each.zoom_id for each in meeting.second_rooms)

@@ -5,23 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.errors import BadMessage
-from schemas.records.meeting_events import MeetingState
-from tests.meeting_commands import Caller, Table, report, room
-
-
-def ready(caller: Caller, **other: object) -> Table:
-    """A meeting with its room 91000000001."""
-    table = Table()
-    table.put(caller.create(**other))
-    table.put(
-        report(caller.meeting_id, table.key(caller, "create"), room=room(shown='{"topic":"Planning call"}'), version=1)
-    )
-    return table
-
-
-def second_rooms(meeting: MeetingState) -> tuple[str, ...]:
-    """Numbers of the rooms in excess."""
-    return tuple(each.zoom_id for each in meeting.second_rooms)
+from tests.meeting_commands import Caller, Table, ready, report, room, second_rooms
 
 
 def test_room_made_ends_the_create() -> None:
@@ -125,68 +109,6 @@ def test_cancel_before_any_call_discards_the_create() -> None:
     before = (table.work(caller), table.meeting(caller).room_status)
     table.put(report(caller.meeting_id, table.key(caller, "cancel"), "gone"))
     assert (before, table.meeting(caller).room_status) == ((("cancel:3",), "removing"), "removed")
-
-
-def test_cancel_removes_the_room() -> None:
-    """Pending updates go, the delete is aimed at the room, and then there is none."""
-    caller = Caller()
-    table = ready(caller)
-    table.put(caller.change(topic="Other"))
-    table.put(caller.cancel())
-    work = table.work(caller)
-    table.put(report(caller.meeting_id, table.key(caller, "cancel"), zoom_id="91000000001"))
-    meeting = table.meeting(caller)
-    assert (work, meeting.room, meeting.room_status, meeting.pending) == (
-        ("cancel:3@91000000001",),
-        None,
-        "removed",
-        (),
-    )
-
-
-def test_cancel_of_a_failed_meeting_has_nothing_to_do() -> None:
-    """No room, no work."""
-    table, caller = Table(), Caller()
-    table.put(caller.create())
-    table.put(report(caller.meeting_id, table.key(caller, "create"), "failed", error_code="1001"))
-    table.put(caller.cancel())
-    meeting = table.meeting(caller)
-    assert (meeting.pending, meeting.room_status, meeting.problem) == ((), "removed", None)
-
-
-def test_room_of_a_create_that_a_cancel_overtook_is_aimed_at() -> None:
-    """The create had started: its room is the cancel's business."""
-    table, caller = Table(), Caller()
-    table.put(caller.create())
-    key = table.key(caller, "create")
-    table.put(caller.cancel())
-    table.put(report(caller.meeting_id, key, room=room()))
-    aimed = table.work(caller)
-    table.put(report(caller.meeting_id, table.key(caller, "cancel"), zoom_id="91000000001"))
-    assert (aimed, table.meeting(caller).room_status) == (("cancel:2@91000000001",), "removed")
-
-
-def test_room_that_appears_after_the_cancel_is_done_is_removed() -> None:
-    """A create of long ago may still succeed; its room is one too many."""
-    table, caller = Table(), Caller()
-    table.put(caller.create())
-    key = table.key(caller, "create")
-    table.put(caller.cancel())
-    table.put(report(caller.meeting_id, table.key(caller, "cancel"), "gone"))
-    table.put(report(caller.meeting_id, key, room=room(), kind="sweep", epoch=0))
-    assert (table.work(caller), second_rooms(table.meeting(caller))) == (("remove:3@91000000001",), ("91000000001",))
-
-
-def test_cancel_that_looked_for_no_room_is_made_again_for_one() -> None:
-    """A room that became known while the cancel found nothing is deleted all the same."""
-    table, caller = Table(), Caller()
-    table.put(caller.create())
-    key = table.key(caller, "create")
-    table.put(caller.cancel())
-    cancel = table.key(caller, "cancel")
-    table.put(report(caller.meeting_id, key, room=room(), kind="late_report"))
-    table.put(report(caller.meeting_id, cancel, "gone"))
-    assert table.work(caller) == ("cancel:3@91000000001",)
 
 
 def test_second_room_is_kept_in_mind_and_removed() -> None:
@@ -316,34 +238,6 @@ def test_host_changed_while_the_create_was_pending() -> None:
     ]
 
 
-def test_update_of_a_room_that_is_gone_fails_for_good() -> None:
-    """ZC44: no new room is made by itself; a later sight of the room lifts the mark."""
-    caller = Caller()
-    table = ready(caller)
-    table.put(caller.change(topic="Other"))
-    key = table.key(caller, "update")
-    event = table.put(report(caller.meeting_id, key, "gone", zoom_id="91000000001"))
-    gone = (event.kind, table.work(caller), table.meeting(caller).room_status)
-    table.put(report(caller.meeting_id, key, kind="read_back", epoch=0, room=room(shown='{"topic":"Planning call"}')))
-    assert (gone, table.meeting(caller).room_status, table.meeting(caller).problem) == (
-        ("room_gone", (), "gone"),
-        "ready",
-        None,
-    )
-
-
-def test_details_that_zoom_did_not_take_are_told() -> None:
-    """The meeting says which, until they are taken."""
-    caller = Caller()
-    table = ready(caller)
-    table.put(caller.change(topic="Other"))
-    key = table.key(caller, "update")
-    table.put(report(caller.meeting_id, key, room=room(), version=2, differences=("settings.waiting_room",)))
-    problem = table.meeting(caller).problem
-    assert problem is not None
-    assert (problem.code, "settings.waiting_room" in problem.message) == ("not_taken", True)
-
-
 def test_read_back_that_differs_makes_an_update() -> None:
     """A room in doubt is brought back to the meeting's details."""
     caller = Caller()
@@ -407,58 +301,6 @@ def test_report_about_a_meeting_that_nobody_knows_is_answered() -> None:
     key = f"{caller.meeting_id}:create:1"
     event = table.put(report(caller.meeting_id, key, room=room(), epoch=7))
     assert (event.kind, event.provider_key, event.epoch, event.releases) == ("rejected", key, 7, True)
-
-
-def test_drift_is_undone() -> None:
-    """A changed room is updated, a deleted one made anew, and neither while work is pending."""
-    caller = Caller()
-    changed, deleted = ready(caller), ready(caller)
-    key = f"{caller.meeting_id}:create:1"
-    changed.put(report(caller.meeting_id, key, kind="drift_restored", room=room(shown="{}"), differences=("topic",)))
-    deleted.put(report(caller.meeting_id, key, "gone", kind="drift_restored", zoom_id="91000000001"))
-    once = (changed.work(caller), deleted.work(caller))
-    changed.put(report(caller.meeting_id, key, kind="drift_restored", room=room(), epoch=2))
-    assert (once, changed.work(caller)) == ((("update:2@91000000001",), ("create:2",)), once[0])
-
-
-@pytest.mark.parametrize(("kind", "code"), [("drift_reported", "drifted"), ("drift_accepted", None)])
-def test_drift_that_is_left(kind: str, code: str | None) -> None:
-    """The room is known as it is now, so that it is told once; nothing is written."""
-    caller = Caller()
-    table = ready(caller)
-    key = f"{caller.meeting_id}:create:1"
-    found = room(shown='{"topic":"Theirs"}')
-    table.put(report(caller.meeting_id, key, kind=kind, room=found, differences=("topic",)))
-    meeting = table.meeting(caller)
-    assert meeting.room is not None
-    assert (meeting.room.shown, table.work(caller)) == ('{"topic":"Theirs"}', ())
-    assert (meeting.problem.code if meeting.problem else None) == code
-
-
-@pytest.mark.parametrize("kind", ["drift_reported", "drift_accepted"])
-def test_deletion_that_is_left(kind: str) -> None:
-    """The meeting says that its room is gone."""
-    caller = Caller()
-    table = ready(caller)
-    table.put(report(caller.meeting_id, f"{caller.meeting_id}:create:1", "gone", kind=kind, zoom_id="91000000001"))
-    assert (table.meeting(caller).room_status, table.work(caller)) == ("gone", ())
-
-
-def test_second_room_that_zoom_will_not_delete_is_told() -> None:
-    """It stays known, so that no sweep asks for its removal again."""
-    caller = Caller()
-    table = ready(caller)
-    key = f"{caller.meeting_id}:create:1"
-    table.put(report(caller.meeting_id, key, room=room("92000000002"), kind="sweep", epoch=0))
-    table.put(report(caller.meeting_id, table.key(caller, "remove"), "failed", zoom_id="92000000002"))
-    table.put(report(caller.meeting_id, key, room=room("92000000002"), kind="sweep", epoch=9))
-    problem = table.meeting(caller).problem
-    assert problem is not None
-    assert (problem.code, table.work(caller), second_rooms(table.meeting(caller))) == (
-        "second_room_remains",
-        (),
-        ("92000000002",),
-    )
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("outcome", "unknown"), ("rumour", "done"), ("outcome", "great")])
