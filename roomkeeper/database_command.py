@@ -7,6 +7,8 @@ from rich.console import Console
 from rich.table import Table
 
 from runtime import migrate as migrations
+from runtime.database_roles import grant_all
+from runtime.postgres import connect, translated
 from runtime.settings import load
 
 
@@ -15,6 +17,7 @@ def build() -> typer.Typer:
     app = typer.Typer(no_args_is_help=True)
     app.command("migrate")(_migrate)
     app.command("status")(_status)
+    app.command("roles")(_roles)
     return app
 
 
@@ -26,6 +29,15 @@ def _migrate() -> None:
         console.print(f"{migration}: done")
     if not done:
         console.print("nothing to do: the database has this version's shape")
+
+
+def _roles() -> None:
+    """Make a database role for each role, with the rights it needs and no others; run it again after `migrate`."""
+    with connect(load().postgres, role="migrate") as connection, translated("give database roles their rights"):
+        made = grant_all(connection)
+    for name in made:
+        typer.echo(f"{name}: done")
+    typer.echo("let one in: ALTER ROLE NAME LOGIN PASSWORD '...'; then name it in that role's ROOMKEEPER_POSTGRES__DSN")
 
 
 def _status() -> None:
