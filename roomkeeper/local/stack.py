@@ -6,6 +6,7 @@ again; `stop` (or the end of this process, however it ends) leaves no process be
 
 from __future__ import annotations
 
+import secrets
 import shutil
 import sys
 import time
@@ -25,9 +26,11 @@ from roomkeeper.local.addresses import Addresses, ingress_port
 from roomkeeper.local.identity import LocalIdentity, load_identity, with_api_key
 from roomkeeper.local.process_group import ProcessGroup, Program, Sink
 from runtime.clock import SystemClock
+from runtime.database_roles import declared, grant_all, let_in, login
 from runtime.environment import environment_for_children
 from runtime.migrate import migrate
-from runtime.settings import Settings
+from runtime.postgres import connect, translated
+from runtime.settings import PostgresSettings, Settings
 from runtime.topic_admin import TopicAdmin
 from runtime.topics import load as load_topics
 from schemas.errors import Misconfigured, Unavailable
@@ -73,6 +76,7 @@ class Stack:
         self.backing = Backing(self._completed(settings), durable=True)
         self.group = ProcessGroup(sink)
         self._sink = sink
+        self._role_password: str | None = None
 
     @property
     def settings(self) -> Settings:
@@ -134,6 +138,11 @@ class Stack:
         topics = TopicAdmin(self.settings.kafka)
         topics.apply(topics.plan(load_topics()))
         migrate(self.settings.postgres)
+        if self.backing.database is not None:
+            self._role_password = secrets.token_urlsafe(18)
+            with connect(self.settings.postgres, role="up") as connection, translated("let the roles in"):
+                grant_all(connection)
+                let_in(connection, password=self._role_password)
         self._identity = with_api_key(
             self._identity,
             self._identity_file,
@@ -146,23 +155,37 @@ class Stack:
         self._wait_until_ready(f"{self.addresses.ingress}/health/ready")
 
     def _programs(self) -> list[Program]:
-        programs = [self._program(name, command) for role, command in ROLES.items() for name in self._names(role)]
+        programs = [
+            self._program(name, command, role=role) for role, command in ROLES.items() for name in self._names(role)
+        ]
         if self._simulator_port is not None:
             hook = f"{self.addresses.ingress}/webhooks/zoom"
             where = ("--port", str(self._simulator_port), "--webhook-url", hook)
-            programs.append(self._program("simulator", ("simulate", *where, *self._shape.simulator)))
+            command = ("simulate", *where, *self._shape.simulator)
+            programs.append(self._program("simulator", command, role="simulator"))
         return programs
 
     def _names(self, role: str) -> list[str]:
         copies = self._shape.copies.get(role, 1)
         return [role] if copies == 1 else [f"{role}-{number}" for number in range(1, copies + 1)]
 
-    def _program(self, name: str, command: Sequence[str]) -> Program:
+    def _program(self, name: str, command: Sequence[str], *, role: str) -> Program:
         streams = self.settings.streams.model_copy(update={"data_dir": self._state_dir / name})
-        env = environment_for_children(self.settings.model_copy(update={"streams": streams}))
+        own = {"streams": streams, "postgres": self._postgres_of(role)}
+        env = environment_for_children(self.settings.model_copy(update=own))
         # Unbuffered, so that the joint log shows a line when it is said.
         env |= {"PYTHONUNBUFFERED": "1"} | ({"FORCE_COLOR": "1"} if self._shape.colors else {})
         return Program(name=name, command=(sys.executable, "-m", "roomkeeper", *command), env=env)
+
+    def _postgres_of(self, role: str) -> PostgresSettings:
+        """With the rights that the role needs, where the database is the stack's own; a given one is given as it is."""
+        postgres = self.settings.postgres
+        if self._role_password is None or postgres.dsn is None:
+            return postgres
+        if role not in declared():
+            return postgres.model_copy(update={"dsn": None})
+        dsn = login(postgres.dsn.get_secret_value(), role, password=self._role_password)
+        return postgres.model_copy(update={"dsn": SecretStr(dsn)})
 
     def _wait_until_ready(self, url: str) -> None:
         deadline = time.monotonic() + _READY_SECONDS
