@@ -13,6 +13,7 @@ import yaml
 from roomkeeper.cli import COMMANDS
 from roomkeeper.embedded.containers import KafkaContainer, PostgresContainer
 from roomkeeper.local.stack import ROLES
+from runtime.database_roles import database_role, declared
 from runtime.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -28,12 +29,12 @@ EVERY_ROLE = {**ROLES, "outbox": ("outbox", "run")}
 
 @pytest.mark.parametrize("role", list(EVERY_ROLE))
 def test_every_role_is_a_service_that_is_watched(role: str) -> None:
-    """It runs the role's command, starts after topics and tables are there, and has a health check."""
+    """It runs the role's command, starts after topics, tables and rights are there, and has a health check."""
     service = SERVICES[role]
     assert service["command"] == list(EVERY_ROLE[role])
     assert service["depends_on"] == {
         "topics": {"condition": "service_completed_successfully"},
-        "migrate": {"condition": "service_completed_successfully"},
+        "roles": {"condition": "service_completed_successfully"},
     }
     assert service["healthcheck"]["test"]
 
@@ -49,6 +50,26 @@ def test_topics_and_tables_are_made_once_broker_and_database_are_healthy(service
     assert SERVICES[service]["command"][0] in COMMANDS
 
 
+def test_rights_are_given_once_the_tables_are_there() -> None:
+    """A migration may bring tables, so rights are given at each start."""
+    assert SERVICES["roles"]["depends_on"] == {"migrate": {"condition": "service_completed_successfully"}}
+    assert SERVICES["roles"]["command"] == ["db", "roles"]
+
+
+@pytest.mark.parametrize("role", list(EVERY_ROLE))
+def test_a_role_logs_in_as_itself(role: str) -> None:
+    """Its database role has a login and a password of its own; a role without rights in the database has no address."""
+    dsn = SERVICES[role].get("environment", {}).get("ROOMKEEPER_POSTGRES__DSN", "")
+    logins = (ROOT / "compose/logins.sh").read_text().partition("for role in ")[2].partition(";")[0].split()
+    passwords = (ROOT / "compose/postgres.env.example").read_text()
+    if role in declared():
+        assert dsn.startswith(f"postgresql://{database_role(role)}:${{{role.upper()}_PASSWORD:?")
+        assert role in logins
+        assert f"\n{role.upper()}_PASSWORD=" in passwords
+    else:
+        assert (dsn, role in logins) == ("", False)
+
+
 @pytest.mark.parametrize("service", ["kafka", "postgres"])
 def test_foreign_images_are_pinned_and_watched(service: str) -> None:
     """No tag that moves, and others wait until they answer."""
@@ -56,12 +77,12 @@ def test_foreign_images_are_pinned_and_watched(service: str) -> None:
     assert SERVICES[service]["healthcheck"]["test"]
 
 
-def test_the_database_is_told_its_password_alone() -> None:
+def test_the_database_is_told_its_passwords_alone() -> None:
     """The secrets of Zoom's apps and the encryption keys are the roles', and no other container's."""
     given = {name: service.get("env_file") for name, service in SERVICES.items() if not service.get("build")}
     lines = (ROOT / "compose/postgres.env.example").read_text().splitlines()
-    assert given == {"kafka": None, "postgres": ["postgres.env"]}
-    assert [line.partition("=")[0] for line in lines if not line.startswith("#")] == ["POSTGRES_PASSWORD"]
+    assert given == {"kafka": None, "postgres": [".env"]}
+    assert all(re.fullmatch(r"[A-Z]+_PASSWORD=change-me", line) for line in lines if not line.startswith("#"))
 
 
 def test_everywhere_the_same_kafka_and_postgresql_are_meant() -> None:
