@@ -235,16 +235,19 @@ def zc19() -> list[Heard]:
 
 
 def test_zc19_runs_of_one_number_are_kept_apart() -> None:
-    """Each run has its own end and attendance; the third inherits nobody."""
+    """Each run has its own end and attendance, the third inherits nobody, and the room keeps its link."""
+    link = "https://example.com/j/91000000001"
+    made = body("meeting.created", -60, join_url=link)
     assert Rooms(zc19()[:5]).runs()[U2].status == "started"
 
     def check(rooms: Rooms) -> None:
         runs = rooms.runs()
+        assert rooms.view().details["join_url"] == link
         assert {uuid: run.status for uuid, run in runs.items()} == {U1: "ended", U2: "ended", U3: "started"}
         assert (rooms.seconds(U1), rooms.seconds(U2), rooms.seconds(U3)) == ({"reg-1": 1190}, {"reg-1": 1070}, {})
         assert not any(run.end_inferred for run in runs.values())
 
-    settles(zc19(), check)
+    settles([made, *zc19()], check)
 
 
 def test_zc19_a_run_without_an_end_is_over_when_the_next_starts() -> None:
@@ -380,7 +383,7 @@ def test_zc26_updates_change_what_they_name() -> None:
 def zc27() -> list[Heard]:
     """Deleted, recovered, an older deletion late, gone for good, an older update late."""
     return [
-        body("meeting.created", 0),
+        body("meeting.created", 0, join_url="https://example.com/j/91000000001"),
         body("meeting.deleted", 10, {"operation": "single"}),
         body("meeting.recovered", 100, {"operation": "single"}),
         heard(body("meeting.deleted", 50, {"operation": "single"}), received=130),
@@ -395,6 +398,20 @@ def test_zc27_existence_follows_the_times_of_events() -> None:
     assert Rooms(zc27()[:4]).view().existence == "exists"
     settles(zc27()[:4], lambda rooms: _exists(rooms, "exists"))
     settles(zc27(), lambda rooms: _exists(rooms, "permanently_deleted"))
+
+
+def test_zc27_what_is_recovered_is_as_it_was() -> None:
+    """A room that was deleted and recovered has its link and its registrants."""
+    who = {"id": "r1", "email": "guest.one@example.com", "status": "approved"}
+    registered = body("meeting.registration_created", 5, registrant=who)
+
+    def check(rooms: Rooms) -> None:
+        [registrant] = rooms.of_kind("registrant")
+        assert registrant.value("status") == "approved"
+        assert rooms.view().details["join_url"] == "https://example.com/j/91000000001"
+        _exists(rooms, "exists")
+
+    settles([*zc27()[:4], registered], check)
 
 
 def _exists(rooms: Rooms, existence: str) -> None:

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runtime.randomness import Random, seeded
+from runtime.randomness import seeded
 from schemas.records.zoom_events import ZoomEvent
 from schemas.rooms.attendance import attendance
 from schemas.rooms.connections import read_connection
 from schemas.rooms.entry import Entry
 from schemas.rooms.runs import runs
-from simulator.histories import ACCOUNT_ID, History, history
-from simulator.truth import RunTruth
+from simulator.histories import History, history
 from streams.rooms.fold import RoomsFold
 from tests.effort import examples
+from tests.histories import BEGINS_AT, Counted, events, shuffled, true
 from tests.rooms import record
-from zoom.webhooks import parse
-
-BEGINS_AT = datetime(2026, 3, 10, 10, tzinfo=UTC)
-Counted = dict[str, dict[str, Any]]
-"""By run: its times, and the seconds of each person in order."""
-
-
-def events(made: History) -> list[ZoomEvent]:
-    """What ingress would make of the history's webhooks."""
-    received_at = made.ends_at + timedelta(hours=1)
-    return [
-        parse(told.body, account_id=ACCOUNT_ID, request_id=str(at), received_at=received_at, source="webhook")
-        for at, told in enumerate(made.told)
-    ]
-
-
-def shuffled(told: list[ZoomEvent], random: Random) -> list[ZoomEvent]:
-    """All of them in any order, some of them again."""
-    doubled = [*told, *random.sample(told, k=len(told) // 3)]
-    random.shuffle(doubled)
-    return doubled
 
 
 def folded(told: list[ZoomEvent], made: History) -> Counted:
@@ -62,20 +38,6 @@ def folded(told: list[ZoomEvent], made: History) -> Counted:
                 "strangers": sorted(each.seconds for each in people if each.person[0] == "connection"),
             }
     return counted
-
-
-def true(made: History) -> Counted:
-    """What the simulator says of every run."""
-    return {run.uuid: _true_run(run) for room in made.rooms for run in room.instances}
-
-
-def _true_run(run: RunTruth) -> dict[str, Any]:
-    return {
-        "started_at": int(run.started_at.timestamp() * 1000),
-        "ended_at": int(run.ended_at.timestamp() * 1000) if run.ended_at else None,
-        "people": sorted((each.identity, each.seconds) for each in run.people if each.identity),
-        "strangers": sorted(each.seconds for each in run.people if not each.identity),
-    }
 
 
 @examples(60)

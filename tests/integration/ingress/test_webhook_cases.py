@@ -26,6 +26,7 @@ from tests.ingress import (
     signed,
 )
 from tests.stack import Stack
+from zoom.signature import sign
 
 NUMBER, RUN = "91000000001", "yxHS0ETsPhnsro6ktl/n/w=="
 
@@ -160,14 +161,41 @@ def test_zc04_a_rotation_overlaps_until_the_old_secret_ends(stack: Stack, receiv
     assert answered == "123f7fef9a0648c13c561c7a90b38e43731b586b102cd0908c481569c93b6f1a"
 
 
+@pytest.mark.parametrize(
+    ("seconds", "status"), [(0, 204), (-299, 204), (-300, 204), (-301, 401), (299, 204), (301, 401)]
+)
+def test_zc05_the_window_holds_on_both_sides(receiver: Receiver, seconds: int, status: int) -> None:
+    """A rightly signed delivery counts up to 300 s from our clock, before and after it."""
+    answer = receiver.post(RAW, at=receiver.clock.at + timedelta(seconds=seconds))
+    assert (answer.status_code, len(receiver.events())) == (status, int(status == 204))
+
+
+@pytest.mark.parametrize("stamp", ["0", "-5", "1773136800000"])
+def test_zc05_what_is_no_recent_second_is_refused(receiver: Receiver, stamp: str) -> None:
+    """The epoch, a negative number and milliseconds are refused, though they are signed; nothing is read into them."""
+    signature = sign(RAW, timestamp=stamp.encode(), secret=SECRET.encode()).decode()
+    answer = receiver.post(RAW, headers={"x-zm-request-timestamp": stamp, "x-zm-signature": signature})
+    assert (answer.status_code, receiver.events()) == (401, [])
+
+
 def test_zc05_a_redelivery_with_a_fresh_timestamp_counts_and_a_replay_later_does_not(receiver: Receiver) -> None:
-    """25 minutes on, Zoom's re-signed retry is taken; the captured original is refused."""
+    """A replay at once is the same event; 25 minutes on, Zoom's re-signed retry is too, and the original is refused."""
     first_at = receiver.clock.at
-    first = receiver.post(RAW)
+    answers = [receiver.post(RAW), receiver.post(RAW, at=first_at)]
     receiver.clock.advance(minutes=25)
-    retried = receiver.post(RAW)
-    replayed = receiver.post(RAW, at=first_at)
-    assert [each.status_code for each in (first, retried, replayed)] == [204, 204, 401]
+    answers.append(receiver.post(RAW))
+    counted = _refused_as_stale(receiver)
+    answers.append(receiver.post(RAW, at=first_at))
+    assert [each.status_code for each in answers] == [204, 204, 204, 401]
+    assert len({event.event_id for event in receiver.events()}) == 1
+    assert _refused_as_stale(receiver) == counted + 1
+
+
+def _refused_as_stale(receiver: Receiver) -> float:
+    """How often ingress says that it refused a delivery for its time."""
+    lines = httpx.get(receiver.url + "/metrics").text.splitlines()
+    wanted = 'roomkeeper_ingress_refusals_total{reason="timestamp_stale"}'
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(wanted))
 
 
 ODD_BUT_READABLE = [
