@@ -20,7 +20,7 @@ Write = Callable[[Any], bytes]
 Read = Callable[[bytes, int], tuple[Any, int]]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME_BYTES = 6
+TIME_BYTES = 6
 """Of milliseconds from 1970 to 2039, as Avro writes them."""
 
 
@@ -76,17 +76,17 @@ def read_long(value: bytes, at: int) -> tuple[int, int]:
 
 def read_ms(value: bytes, at: int) -> tuple[int, int]:
     """A long that is a time in milliseconds, as `read_long` reads it: of a thousand events a second many share one."""
-    number = _six_bytes(value[at : at + _TIME_BYTES])
-    return read_long(value, at) if number is None else (number, at + _TIME_BYTES)
+    number = usual_ms(value[at : at + TIME_BYTES])
+    return read_long(value, at) if number is None else (number, at + TIME_BYTES)
 
 
 @lru_cache(maxsize=1 << 12)
-def _six_bytes(raw: bytes) -> int | None:
-    """The long that all of these bytes are; None when they are six of a shorter or longer one, or fewer."""
-    if len(raw) < _TIME_BYTES or raw[-1] > 0x7F:
+def usual_ms(raw: bytes) -> int | None:
+    """The long that these six bytes are; None when they are part of a shorter or longer one, or fewer."""
+    if len(raw) < TIME_BYTES or raw[-1] > 0x7F:
         return None
     number, end = read_long(raw, 0)
-    return number if end == _TIME_BYTES else None
+    return number if end == TIME_BYTES else None
 
 
 def write_text(text: str) -> bytes:

@@ -16,7 +16,7 @@ from streams.rooms.delta import Delta
 from streams.rooms.deltas import deltas_of
 from streams.rooms.fact import Fact
 from streams.rooms.lattice import Outcome, join
-from streams.rooms.wire import RoomEvents, read_heard
+from streams.rooms.wire import Heard, read_heard, revision_bytes, room_event
 
 
 class RoomsFold:
@@ -35,12 +35,12 @@ class RoomsFold:
         fact = Fact(heard)
         if record.key != fact.room:
             raise BadMessage(f"key: {record.key!r}, but the event is about {fact.room!r}")
-        events = RoomEvents(heard, generation=generation, revision=record.offset)
+        revised = revision_bytes(generation, record.offset)
         deltas = deltas_of(fact)
         if len(deltas) == 1:  # nearly all
-            entry, outcome, output = _answered(deltas[0], read, events, record.key)
+            entry, outcome, output = _answered(deltas[0], read, heard, revised)
             return Folded(outcome, {entry.identity.key: entry}, (output,))
-        answers = [_answered(delta, read, events, record.key) for delta in _distinct(deltas)]
+        answers = [_answered(delta, read, heard, revised) for delta in _distinct(deltas)]
         return Folded(
             _whole([outcome for _, outcome, _ in answers]),
             {entry.identity.key: entry for entry, _, _ in answers},
@@ -57,7 +57,7 @@ class RoomsFold:
 
 
 def _answered(
-    delta: Delta, read: Callable[[str], Entry | None], events: RoomEvents, key: str
+    delta: Delta, read: Callable[[str], Entry | None], heard: Heard, revised: bytes
 ) -> tuple[Entry, Outcome, Output]:
     """The entry after a delta, what that did to it, and the event that tells."""
     identity = delta.identity
@@ -65,7 +65,11 @@ def _answered(
     entry, outcome = (
         (delta.as_entry(), _APPLIED) if state is None else join(state, delta.registers, delta.points, delta.maxima)
     )
-    return entry, outcome, Output(ROOM_EVENTS, key, events.event(identity, outcome, entry.encode()))
+    return (
+        entry,
+        outcome,
+        Output(ROOM_EVENTS, identity.zoom_id, room_event(heard, revised, identity, outcome, entry.encode())),
+    )
 
 
 def _distinct(deltas: list[Delta]) -> list[Delta]:

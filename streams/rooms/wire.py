@@ -5,13 +5,20 @@ The bytes are those of `schemas.codec`; tests hold them to it. What is not today
 
 from __future__ import annotations
 
-from binascii import hexlify
 from hashlib import sha1
 from typing import NamedTuple
 
-from schemas.binary import read_long, read_ms, read_text, skip_text, write_length, write_long, write_text, write_time
+from schemas.binary import (
+    TIME_BYTES,
+    read_long,
+    skip_text,
+    usual_ms,
+    write_length,
+    write_long,
+    write_text,
+    write_time,
+)
 from schemas.codec import HEADER_BYTES, decode, header
-from schemas.errors import DecodeError
 from schemas.ids import NAMESPACE
 from schemas.records.room_events import RoomEvent
 from schemas.records.zoom_events import ZoomEvent
@@ -20,6 +27,8 @@ from zoom.times import ms_of
 
 _PRESENT = 2
 """Avro's mark of the second branch of `["null", ...]`."""
+_NOT_SHORT = 0x81
+"""In the first byte of a length: there is another one, or it is negative."""
 
 
 class Heard(NamedTuple):
@@ -43,59 +52,76 @@ def read_heard(value: bytes) -> Heard:
     Raises:
         DecodeError: these bytes are no `ZoomEvent`.
     """
-    if not value.startswith(header(ZoomEvent)):
-        return _of_record(decode(value, ZoomEvent))
     try:
-        event_id, at = read_text(value, HEADER_BYTES)
-        account_id, zoom_from = read_text(value, at)
-        zoom_id, name_from = (
-            read_text(value, zoom_from + 1) if value[zoom_from] == _PRESENT else _absent(value, zoom_from)
+        heard = _usual(value) if value.startswith(header(ZoomEvent)) else None
+    except (IndexError, ValueError):  # not a usual one, or a damaged one: the codec tells
+        heard = None
+    return _of_record(decode(value, ZoomEvent)) if heard is None else heard
+
+
+def room_event(heard: Heard, revised: bytes, identity: Identity, outcome: str, entry: bytes) -> bytes:
+    """The `RoomEvent` about one entry, in single-object encoding; `revised` is `revision_bytes` of the record."""
+    return b"".join(
+        (
+            header(RoomEvent),
+            b"\x48",  # 36 characters
+            _output_id(heard.event_id, identity.name_part),
+            heard.cause,
+            revised,
+            _OUTCOMES[outcome],
+            identity.tail,
+            write_length(len(entry)),
+            entry,
         )
-        name, at = read_text(value, name_from)
-        happened, received_from = read_ms(value, at + 1) if value[at] == _PRESENT else _absent(value, at)
-        received, at = read_ms(value, received_from)
-        source, at = read_text(value, at)
-        at = skip_text(value, at + 1) if value[at] == _PRESENT else _absent(value, at)[1]
-        length, at = read_long(value, at)
-    except (IndexError, ValueError) as error:
-        raise DecodeError(f"truncated or damaged ZoomEvent: {type(error).__name__}") from error
-    if length != len(value) - at:
-        raise DecodeError("truncated ZoomEvent, or bytes after its end")
-    zoom = _account_room(account_id) if zoom_id is None else value[zoom_from + 1 : name_from]
-    cause = value[HEADER_BYTES:zoom_from] + zoom + value[name_from:received_from]
-    return Heard(event_id, account_id, zoom_id, name, happened, received, source, value[at:], cause)
+    )
 
 
-class RoomEvents:
-    """Writer of the `RoomEvent`s that follow from one record."""
+def revision_bytes(generation: int, offset: int) -> bytes:
+    """The revision of all that follows from one record."""
+    return write_long(generation) + write_long(offset)
 
-    __slots__ = ("_name", "_shared")
 
-    def __init__(self, heard: Heard, *, generation: int, revision: int) -> None:
-        """`revision` is the record's offset."""
-        self._shared = heard.cause + write_long(generation) + write_long(revision)
-        self._name = _OUTPUT_PREFIX + f"{len(heard.event_id)}:{heard.event_id}".encode()
+def _usual(value: bytes) -> Heard | None:
+    """The event, if its texts are short and nothing is absent but the request's id, as in nearly all; else None.
 
-    def event(self, identity: Identity, outcome: str, entry: bytes) -> bytes:
-        """The event about one entry, in single-object encoding."""
-        return b"".join(
-            (
-                header(RoomEvent),
-                b"\x48",  # 36 characters
-                self._event_id(identity.name_part),
-                self._shared,
-                _OUTCOMES[outcome],
-                identity.tail,
-                write_length(len(entry)),
-                entry,
-            )
-        )
+    Lengths are read first, one byte each: with a bit of `_NOT_SHORT` it is none of these.
+    """
+    account_from = HEADER_BYTES + 1 + (value[HEADER_BYTES] >> 1)
+    zoom_from = account_from + 1 + (value[account_from] >> 1)
+    name_from = zoom_from + 2 + (value[zoom_from + 1] >> 1)
+    happened_from = name_from + 1 + (value[name_from] >> 1)
+    received_from = happened_from + 1 + TIME_BYTES
+    source_from = received_from + TIME_BYTES
+    request_from = source_from + 1 + (value[source_from] >> 1)
+    sizes = value[HEADER_BYTES] | value[account_from] | value[zoom_from + 1] | value[name_from] | value[source_from]
+    happened = usual_ms(value[happened_from + 1 : received_from])
+    received = usual_ms(value[received_from:source_from])
+    if sizes & _NOT_SHORT or value[zoom_from] != _PRESENT or value[happened_from] != _PRESENT:
+        return None
+    if happened is None or received is None:
+        return None
+    present = value[request_from] == _PRESENT
+    length, body_from = read_long(value, skip_text(value, request_from + 1) if present else request_from + 1)
+    if length != len(value) - body_from:
+        return None
+    return Heard(
+        value[HEADER_BYTES + 1 : account_from].decode(),
+        value[account_from + 1 : zoom_from].decode(),
+        value[zoom_from + 2 : name_from].decode(),
+        value[name_from + 1 : happened_from].decode(),
+        happened,
+        received,
+        value[source_from + 1 : request_from].decode(),
+        value[body_from:],
+        value[HEADER_BYTES:zoom_from] + value[zoom_from + 1 : received_from],
+    )
 
-    def _event_id(self, name_part: bytes) -> bytes:
-        """`schemas.ids.output_id_for(cause, key)`."""
-        text = hexlify(sha1(self._name + name_part, usedforsecurity=False).digest())
-        parts = text[:8], text[8:12], text[13:16], _VARIANT[text[16]], text[17:20], text[20:32]
-        return b"%b-%b-5%b-%b%b-%b" % parts
+
+def _output_id(event_id: str, name_part: bytes) -> bytes:
+    """`schemas.ids.output_id_for(event_id, key)`."""
+    named = _OUTPUT_PREFIX + f"{len(event_id)}:{event_id}".encode() + name_part
+    text = sha1(named, usedforsecurity=False).hexdigest()
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{_VARIANT[text[16]]}{text[17:20]}-{text[20:32]}".encode()
 
 
 def _of_record(event: ZoomEvent) -> Heard:
@@ -125,13 +151,7 @@ def _account_room(account_id: str) -> bytes:
     return write_text(f"account:{account_id}")
 
 
-def _absent(value: bytes, at: int) -> tuple[None, int]:
-    if value[at]:
-        raise ValueError("no such branch")
-    return None, at + 1
-
-
 _OUTPUT_PREFIX = NAMESPACE.bytes + b"6:output"
-_VARIANT = {digit: b"89ab"[int(chr(digit), 16) & 3 :][:1] for digit in b"0123456789abcdef"}
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 """The variant bits of a UUID over the digit that holds them."""
 _OUTCOMES = {outcome: write_text(outcome) for outcome in ("applied", "overtaken", "repeated")}

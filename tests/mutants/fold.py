@@ -152,8 +152,8 @@ FAULTS = (
     Fault(
         name="the revision counts, it is no offset",
         file="streams/rooms/fold.py",
-        right="revision=record.offset",
-        wrong="revision=7",
+        right="revision_bytes(generation, record.offset)",
+        wrong="revision_bytes(generation, 7)",
     ),
     Fault(
         name="events nobody knows are dropped",
