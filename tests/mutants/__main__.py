@@ -31,6 +31,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLD_SUITE = (
     "tests/unit/test_stays.py",
     "tests/unit/test_rooms_fold.py",
+    "tests/unit/test_rooms_rules.py",
+    "tests/unit/test_event_ids.py",
     "tests/unit/test_webhook_bodies.py",
     "tests/property/test_room_cases.py",
     "tests/property/test_rooms_laws.py",

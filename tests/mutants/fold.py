@@ -114,6 +114,48 @@ FAULTS = (
         wrong="gone: set[str] = set()",
     ),
     Fault(
+        name="an update of some dates is the series'",
+        file=EXISTENCE,
+        right='of_dates = fact.payload.get("scope") in {"single", "range"} and',
+        wrong="of_dates = False and",
+    ),
+    Fault(
+        name="some date that changed asks for nothing",
+        file=EXISTENCE,
+        right="    if not dates and fact.time is not None:",
+        wrong="    if False and fact.time is not None:",
+    ),
+    Fault(
+        name="`all` concerns the dates that it names",
+        file=EXISTENCE,
+        right='if fact.payload.get("operation") == "all":',
+        wrong="if False:",
+    ),
+    Fault(
+        name="a poll that lists some dates lists all",
+        file="streams/rooms/observations.py",
+        right='if _observed(fact).get("every_occurrence"):',
+        wrong="if True:",
+    ),
+    Fault(
+        name="a failed poll proves the room",
+        file="streams/rooms/observations.py",
+        right='    if not _is(fact, *OK_STATUSES):\n        return [Delta(fact, "room"',
+        wrong='    if False:\n        return [Delta(fact, "room"',
+    ),
+    Fault(
+        name="the end of a run proves its room",
+        file="streams/rooms/runs.py",
+        right="maxima=heard(fact, proves=False, ended=1)",
+        wrong="maxima=heard(fact, proves=True, ended=1)",
+    ),
+    Fault(
+        name="waiting in the lobby starts a run",
+        file="streams/rooms/participants.py",
+        right='return _outside(fact, "lobby_in", "date_time")',
+        wrong='return _inside(fact, "lobby_in", "date_time")',
+    ),
+    Fault(
         name="a later run restarts the first",
         file="streams/rooms/runs.py",
         right='return f"{carrier}{LATEST_MS - time:013d}", time',
@@ -276,6 +318,12 @@ FAULTS = (
         file="zoom/webhooks/event_ids.py",
         right="        own = _own(body, who.get(",
         wrong="        own = _event_ts(body) + _own(body, who.get(",
+    ),
+    Fault(
+        name="an event's id names no breakout room",
+        file="zoom/webhooks/event_ids.py",
+        right='"meeting.participant_joined_breakout_room": _participant(_breakout_room)',
+        wrong='"meeting.participant_joined_breakout_room": _participant()',
     ),
     Fault(
         name="secrets hide in nested objects",
