@@ -1,7 +1,8 @@
 """The projection of `dead-letters`: the ledger, one row for each message that failed, through all its returns.
 
 Guarantees: the same failure seen twice is one row; a return raises the row's attempt, opens it again, and holds it
-past a number of returns. What operators did (replayed, discarded, edited) is kept until the message fails again.
+past a number of returns. What operators did (replayed, discarded, edited) is kept until the message fails again. Rows
+are locked in the order of their origins, as replays lock them, so that neither waits for the other in a circle.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class LedgerProjection:
             known = newest.get(letter_id)
             if known is None or _age(known) <= _age(each):
                 newest[letter_id] = each
-        rows = [self._row(letter_id, newest[letter_id]) for letter_id in sorted(newest)]
+        rows = sorted((self._row(letter_id, each) for letter_id, each in newest.items()), key=_origin)
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         cursor.execute(queries("projectors")["upsert_dead_letters"], columns)
 
@@ -91,6 +92,10 @@ class LedgerProjection:
 
 def _age(letter: Decoded[DeadLetter]) -> tuple[int, int]:
     return letter.record.headers.failure.attempt, letter.consumed.offset
+
+
+def _origin(row: dict[str, Any]) -> tuple[str, int, int, str]:
+    return row["topic"], row["partition"], row["at_offset"], row["letter_id"]
 
 
 def _key_text(key: bytes | None) -> str | None:

@@ -44,6 +44,8 @@ class Measured:
     """What one command took."""
 
     seconds: float
+    half_mib: float
+    """Resident memory when half of the time had passed."""
     peak_mib: float
 
 
@@ -69,7 +71,9 @@ def main(letters: Annotated[int, typer.Option(min=1000)] = 1_000_000) -> None:
         "replayed_per_s": rounded(letters / commands["replay"].seconds),
         "listed_per_s": rounded(letters / commands["list"].seconds),
         "stats_seconds": rounded(commands["stats"].seconds),
+        "replay_half_mib": rounded(commands["replay"].half_mib),
         "replay_peak_mib": rounded(commands["replay"].peak_mib),
+        "list_half_mib": rounded(commands["list"].half_mib),
         "list_peak_mib": rounded(commands["list"].peak_mib),
     }
     publish("dlq", table=_table(commands, letters, ledger_seconds), figures=figures, environment=environment)
@@ -105,15 +109,15 @@ def _command(settings: Settings, *words: str) -> Measured:
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
         process = LeashedProcess(command, output=output, env=environment_for_children(settings), cwd=_ROOT)
-        peak = 0
+        seen = [0]
         while (code := process.exit_code()) is None:
-            peak = max(peak, _resident_bytes(process.pid))
+            seen.append(_resident_bytes(process.pid))
             process.wait(0.05)
         seconds = time.monotonic() - began
         if code != 0:
             output.seek(0)
             raise Broken(f"dlq {words[0]} ended with {code}: {output.read()[-2_000:].decode(errors='replace')}")
-    return Measured(seconds=seconds, peak_mib=peak / _MIB)
+    return Measured(seconds=seconds, half_mib=seen[len(seen) // 2] / _MIB, peak_mib=max(seen) / _MIB)
 
 
 def _resident_bytes(pid: int) -> int:
@@ -151,10 +155,11 @@ def _target(settings: Settings) -> str:
 
 
 def _table(commands: Mapping[str, Measured], letters: int, ledger_seconds: float) -> Table:
-    table = Table("what", "seconds", "per second", "peak MiB", title=f"{letters:,} dead letters")
-    table.add_row("into the ledger", f"{ledger_seconds:.1f}", f"{letters / ledger_seconds:,.0f}", "")
+    table = Table("what", "seconds", "per second", "MiB at half", "peak MiB", title=f"{letters:,} dead letters")
+    table.add_row("into the ledger", f"{ledger_seconds:.1f}", f"{letters / ledger_seconds:,.0f}", "", "")
     for name, each in commands.items():
-        table.add_row(f"dlq {name}", f"{each.seconds:.1f}", f"{letters / each.seconds:,.0f}", f"{each.peak_mib:.0f}")
+        sizes = (f"{each.half_mib:.0f}", f"{each.peak_mib:.0f}")
+        table.add_row(f"dlq {name}", f"{each.seconds:.1f}", f"{letters / each.seconds:,.0f}", *sizes)
     return table
 
 

@@ -1,9 +1,4 @@
-"""`roomkeeper dlq`: dead letters seen and understood. What changes something is in `changes`.
-
-Exit codes: 0 done; 1 not as wished (a message came back, was refused, or is pending); 2 a wrong option or setting; 3
-the broker or the database is away; 4 a message that was given is none; 5 more would have changed than goes without
-asking, and nobody said yes.
-"""
+"""`roomkeeper dlq`: dead letters seen and understood. What changes something is in `changes`."""
 
 from __future__ import annotations
 
@@ -33,12 +28,17 @@ from schemas.dead_letters import Failure, parse_dead_letter
 from schemas.errors import BadMessage, Misconfigured
 
 WATCH_SECONDS = 2.0
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 not as wished (a message came back, is pending, or could not be sent); 2 a wrong option, id "
+    "or setting; 3 broker or database away; 4 a message that was given is none; 5 more would change than goes without "
+    "asking, and nobody said yes."
+)
 AsJson = Annotated[bool, typer.Option("--json", help="JSON lines, on a terminal too.")]
 
 
 def build() -> typer.Typer:
     """The commands below `roomkeeper dlq`."""
-    app = typer.Typer(no_args_is_help=True)
+    app = typer.Typer(no_args_is_help=True, epilog=EXIT_CODES)
     app.callback()(_group)
     commands: dict[str, Callable[..., None]] = {
         "stats": _stats,
@@ -70,8 +70,9 @@ def _stats(
     """How many there are, by status, stage, error and topic, and how old."""
     with desk() as at:
         if plain(as_json=json):
-            for group in at.ledger.stats():
-                line(asdict(group))
+            _stats_in_lines(at)
+            while watch and not Event().wait(WATCH_SECONDS):
+                _stats_in_lines(at)
             return
         table = stats_table(at.ledger.stats(), now=at.clock.now())
         if not watch:
@@ -80,6 +81,13 @@ def _stats(
         with Live(table, auto_refresh=False) as live:
             while not Event().wait(WATCH_SECONDS):
                 live.update(stats_table(at.ledger.stats(), now=at.clock.now()), refresh=True)
+
+
+def _stats_in_lines(at: Desk) -> None:
+    now = at.clock.now()
+    for group in at.ledger.stats():
+        line({"at": now} | asdict(group))
+    sys.stdout.flush()
 
 
 @choosing

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +23,8 @@ Place = tuple[int, int]
 
 NEAR_RECORDS = 2_000
 """Reading over so many records costs less than asking the broker anew."""
+AHEAD_KIB = 32_768
+"""What the client fetches ahead at most: some batches."""
 SILENCE_SECONDS = 30.0
 _WAIT_SECONDS = 1.0
 _LINGER_SECONDS = 0.002
@@ -37,7 +41,8 @@ class Fetcher:
         self._topic = physical(DEAD_LETTERS, prefix=kafka.topic_prefix)
         self._ends = Ends(kafka, topic=self._topic)
         config = consumer_config(kafka, client_id="dlq", group="dlq")
-        self._consumer = Consumer({**config, "enable.partition.eof": True, "auto.offset.reset": "error"})
+        own = {"enable.partition.eof": True, "auto.offset.reset": "error", "queued.max.messages.kbytes": AHEAD_KIB}
+        self._consumer = Consumer({**config, **own})
         self._partition = -1
         self._position = 0
         self._seen_end = 0
@@ -66,8 +71,7 @@ class Fetcher:
         ends = self._ends.translated_ranges(wanted)
         for partition, offsets in wanted.items():
             there = sorted(offset for offset in offsets if ends[partition].first <= offset < ends[partition].end)
-            for message in self._along(partition, there, end=ends[partition].end):
-                found[partition, message.offset() or 0] = message
+            found.update(self._along(partition, there, end=ends[partition].end))
         return found
 
     def message_of(self, letter: Letter) -> Message | None:
@@ -75,43 +79,42 @@ class Fetcher:
         place = (letter.letter_partition, letter.letter_offset)
         return self.fetch([place]).get(place)
 
-    def _along(self, partition: int, offsets: list[int], *, end: int) -> Iterable[Message]:
-        """The messages at these offsets, which are sorted."""
-        left = iter(offsets)
-        target = next(left, None)
-        while target is not None:
-            if partition != self._partition or not self._position <= target <= self._position + NEAR_RECORDS:
-                self._seek(partition, target)
-            message = self._next(end)
-            if message is None:
+    def _along(self, partition: int, offsets: Sequence[int], *, end: int) -> Iterator[tuple[Place, Message]]:
+        """The messages at these offsets, which are sorted. Between two records there may be none at some offsets."""
+        left = deque(offsets)
+        while left:
+            if partition != self._partition or not self._position <= left[0] <= self._position + NEAR_RECORDS:
+                self._seek(partition, left[0])
+            block = self._block(end)
+            if not block:
                 return
-            while target is not None and target < (message.offset() or 0):
-                target = next(left, None)  # between two records there may be none: a marker, or one that was removed
-            if target == message.offset():
-                yield message
-                target = next(left, None)
+            there = {message.offset() or 0: message for message in block}
+            last = next(reversed(there))
+            while left and left[0] <= last:
+                offset = left.popleft()
+                if offset in there:
+                    yield (partition, offset), there[offset]
+            self._ahead = [] if left else block[bisect_right(list(there), offsets[-1]) :]
+            self._position = (self._ahead[0].offset() or 0) if self._ahead else last + 1
 
     def _seek(self, partition: int, offset: int) -> None:
         self._ahead = []
         self._partition, self._position, self._seen_end = partition, offset, 0
         self._consumer.assign([TopicPartition(self._topic, partition, offset)])
 
-    def _next(self, end: int) -> Message | None:
-        """The next record of the partition; None past its end."""
+    def _block(self, end: int) -> list[Message]:
+        """The next records of the partition: what is left of the last block, or else new ones; none past its end."""
         silent_seconds = 0.0
         while not self._ahead:
             if max(self._position, self._seen_end) >= end:
-                return None
+                return []
             messages = self._consumer.consume(1, _WAIT_SECONDS)
             messages += self._consumer.consume(_BATCH_RECORDS, _LINGER_SECONDS) if messages else []
             silent_seconds = 0.0 if messages else silent_seconds + _WAIT_SECONDS
             if silent_seconds > SILENCE_SECONDS:
                 raise Unavailable(f"read {self._topic}: nothing for {SILENCE_SECONDS:.0f} s")
             self._ahead = [message for message in messages if self._is_record(message)]
-            self._ahead.reverse()
-        message = self._ahead.pop()
-        self._position = (message.offset() or 0) + 1
-        return message
+        return self._ahead
 
     def _is_record(self, message: Message) -> bool:
         error = message.error()

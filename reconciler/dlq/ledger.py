@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg import ServerCursor
@@ -29,6 +29,9 @@ class Group:
     error_class: str
     topic: str
     count: int
+    last_hour: int
+    """Of them, those that failed within the last hour, and within the last day."""
+    last_day: int
     first_at: datetime
     last_at: datetime
 
@@ -80,8 +83,14 @@ class Ledger:
 
     def stats(self, statuses: Sequence[Status] = EVERY) -> list[Group]:
         """How many of each kind there are."""
+        now = self.clock.now()
+        parameters = {
+            "statuses": list(statuses),
+            "hour_ago": now - timedelta(hours=1),
+            "day_ago": now - timedelta(days=1),
+        }
         with translated("read the ledger"), self.connection.cursor(row_factory=class_row(Group)) as cursor:
-            return cursor.execute(self._queries["stats"], {"statuses": list(statuses)}).fetchall()
+            return cursor.execute(self._queries["stats"], parameters).fetchall()
 
     def discard(self, filters: Filters, *, reason: str) -> int:
         """Give up on what waits and matches; how many there were. The messages stay in the topic."""

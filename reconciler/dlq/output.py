@@ -64,12 +64,23 @@ def show_rehearsal(letters: Iterable[Letter], refusal: Callable[[str], str | Non
     """What would go where, streamed; `refusal` says why nothing may go back to a topic."""
     if plain(as_json=False):
         _lines(
-            {"letter_id": each.letter_id, "topic": each.topic, "key": each.key_text, "refused": refusal(each.topic)}
+            {
+                "letter_id": each.letter_id,
+                "topic": each.topic,
+                "partition": each.partition,
+                "key": each.key_text,
+                "refused": refusal(each.topic),
+            }
             for each in letters
         )
         return
-    rows = ((str(each.letter_id), each.topic, each.key_text or "", refusal(each.topic) or "") for each in letters)
+    rows = ((str(each.letter_id), _target(each), each.key_text or "", refusal(each.topic) or "") for each in letters)
     _tables(("id", "to", "key", "refused"), rows)
+
+
+def _target(letter: Letter) -> str:
+    """Where it would go: to the partition that it came from, or where the key of the event in a body lies."""
+    return letter.topic if letter.partition < 0 else f"{letter.topic}/{letter.partition}"
 
 
 def _letter_cells(letter: Letter) -> Sequence[str]:
@@ -93,11 +104,13 @@ def _tables(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def stats_table(groups: Sequence[Group], *, now: datetime) -> Table:
     """How many of each kind."""
-    table = Table("status", "stage", "error", "topic", "messages", "oldest", "newest", title="dead letters")
+    names = ("status", "stage", "error", "topic", "messages", "last hour", "last day", "oldest", "newest")
+    table = Table(*names, title="dead letters")
     for each in groups:
         oldest, newest = age(now - each.first_at), age(now - each.last_at)
         status = f"[{_STYLES[each.status]}]{each.status}"
-        table.add_row(status, each.stage, each.error_class, each.topic, f"{each.count:,}", oldest, newest)
+        counts = [f"{count:,}" for count in (each.count, each.last_hour, each.last_day)]
+        table.add_row(status, each.stage, each.error_class, each.topic, *counts, oldest, newest)
     return table
 
 

@@ -9,12 +9,13 @@ marked: at most two batches, under their old event ids, which is harmless to tho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from reconciler.dlq.courier import FIRST, Batch, Courier, Summary
+from reconciler.dlq.courier import FIRST, Batch, Courier, Place, Summary
 from reconciler.dlq.jobs import Job, Jobs
 from reconciler.dlq.ledger import PACKAGE
 from reconciler.dlq.letters import Status
@@ -80,15 +81,10 @@ class Replay:
                 self._done = self._done.plus(Summary(refused=count))
                 continue
             with self._alone(topic, partition):
-                for batch in self._batches(topic, partition):
-                    done = self._courier.send(batch)
-                    self._done = self._done.plus(done)
-                    advance(done.taken)
-                    self._slow_down(began)
-                self._courier.wait()
+                self._carry(topic, partition, advance=advance, began=began)
         if self._jobs.is_cancelled(self._job.job):
             return self._done.plus(Summary(cancelled=True))
-        if self._room:
+        if self._options.limit is None or self._done.sent < self._options.limit:
             self._jobs.end(self._job.job, "done")
         return self._done
 
@@ -99,22 +95,36 @@ class Replay:
             rows = self._connection.execute(self._queries["replay_partitions"], which).fetchall()
         return [(row["topic"], row["partition"], row["count"]) for row in rows]
 
-    def _batches(self, topic: str, partition: int) -> Iterator[Batch]:
-        """A partition's letters, until there are no more, no room, or no wish."""
-        after, more = FIRST, True
-        while more and (limit := self._room) and not self._jobs.is_cancelled(self._job.job):
-            batch = self._courier.take(topic, partition, after=after, limit=limit)
-            if batch is None:
-                return
-            yield batch
-            after, more = batch.last, batch.more
+    def _carry(self, topic: str, partition: int, *, advance: Advance, began: float) -> None:
+        """Send a partition's letters, until there are no more, no room, or no wish; each batch is made ready ahead."""
+        ready = self._prepare(topic, partition, after=FIRST)
+        while ready is not None and (batch := ready.result()) is not None:
+            if self._jobs.is_cancelled(self._job.job):
+                self._courier.drop(batch)
+                break
+            ready = (
+                self._prepare(topic, partition, after=batch.last, on_its_way=batch.count)
+                if self._ahead(batch)
+                else None
+            )
+            done = self._courier.send(batch)
+            self._done = self._done.plus(done)
+            advance(done.taken)
+            self._slow_down(began)
+            if ready is None and batch.more:
+                ready = self._prepare(topic, partition, after=batch.last)
+        self._courier.wait()
 
-    @property
-    def _room(self) -> int:
-        """How many may be taken next."""
-        left = BATCH_LETTERS if self._options.limit is None else max(0, self._options.limit - self._done.sent)
+    def _prepare(self, topic: str, partition: int, *, after: Place, on_its_way: int = 0) -> Future[Batch | None] | None:
+        """The next batch, in the making; None while there is no room beside so many that are on their way."""
+        left = BATCH_LETTERS if self._options.limit is None else self._options.limit - self._done.sent - on_its_way
         smooth = BATCH_LETTERS if self._options.rate is None else max(1, round(self._options.rate / 4))
-        return min(BATCH_LETTERS, left, smooth)
+        limit = min(BATCH_LETTERS, left, smooth)
+        return self._courier.prepare(topic, partition, after=after, limit=limit) if limit > 0 else None
+
+    def _ahead(self, batch: Batch) -> bool:
+        """Whether to make the next batch ready meanwhile; a slow replay locks nothing for longer than it must."""
+        return batch.more and self._options.rate is None
 
     def _slow_down(self, began_seconds: float) -> None:
         if self._options.rate is not None:

@@ -7,10 +7,9 @@ failures so far and the name of the replay. A body that never was a record goes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Client
@@ -39,9 +38,8 @@ KEYLESS = -1
 Headers = Sequence[tuple[str, bytes | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
-    """A message ready to be sent; `topic` is the name on the cluster."""
+class Parcel(NamedTuple):
+    """A message ready to be sent; `topic` is the name on the cluster. A tuple, for one is made per letter."""
 
     topic: str
     partition: int
@@ -53,16 +51,17 @@ class Parcel:
     """Whether it goes to the dead letters again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class Sent(NamedTuple):
     """Where an acknowledged message lies; both are `RETURNED` of one that went to the dead letters again."""
 
     partition: int
     offset: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+NOWHERE = Sent(partition=RETURNED, offset=RETURNED)
+
+
+class Content(NamedTuple):
     """A dead letter as it lies in the topic, with what an operator put in its value's place."""
 
     topic: str
@@ -162,7 +161,7 @@ class Sender:
         """Connects in the background."""
         config = producer_config(settings.kafka, client_id="dlq", timeout_seconds=TIMEOUT_SECONDS)
         self._client = Client({**config, "linger.ms": 5, "error_cb": _ignore})
-        self._sent: dict[int, Sent] = {}
+        self._sent: list[Sent | None] = []
         self._error: RoomkeeperError | None = None
 
     def __enter__(self) -> Self:
@@ -181,7 +180,7 @@ class Sender:
         Raises:
             Unavailable: one was not acknowledged in time; others may be there all the same.
         """
-        self._sent, self._error = {}, None
+        self._sent, self._error = [None] * len(parcels), None
         try:
             for index, parcel in enumerate(parcels):
                 self._produce(index, parcel)
@@ -192,10 +191,10 @@ class Sender:
         self._client.flush(TIMEOUT_SECONDS + 5.0)
         if self._error is not None:
             raise self._error
-        if len(self._sent) < len(parcels):
-            raise Unavailable(f"{len(parcels) - len(self._sent)} messages were not acknowledged in time")
-        nowhere = Sent(partition=RETURNED, offset=RETURNED)
-        return [nowhere if parcel.returned else self._sent[index] for index, parcel in enumerate(parcels)]
+        acknowledged = [each for each in self._sent if each is not None]
+        if len(acknowledged) < len(parcels):
+            raise Unavailable(f"{len(parcels) - len(acknowledged)} messages were not acknowledged in time")
+        return [NOWHERE if parcel.returned else sent for parcel, sent in zip(parcels, acknowledged, strict=True)]
 
     def _produce(self, index: int, parcel: Parcel) -> None:
         handed_over = False

@@ -97,16 +97,17 @@ def test_a_replay_is_safe_in_any_order_over_newer_state(live: Settings) -> None:
 
 
 def test_what_still_cannot_be_read_comes_back_and_verify_says_so(live: Settings) -> None:
-    """Bytes that no version reads: each replay ends as a return, one line of history more; the others go their way."""
-    poison = [Message(ZOOM_EVENTS, M.encode(), b"\xff\x00"), Message(MEETING_COMMANDS, MEETING, b"{bad")]
+    """ZC52: bytes that no version reads: each replay ends as a return, one line of history more; the others go their way."""
+    unknown = Message(ZOOM_EVENTS, M.encode(), b"\xc3\x01" + b"no schema of ours")
+    poison = [Message(ZOOM_EVENTS, M.encode(), b"\xff\x00"), unknown, Message(MEETING_COMMANDS, MEETING, b"{bad")]
     _produce(live, [*poison, CREATE, STARTED])
-    wait_for(lambda: rows_like(live, attempt=1) == 2, what="the dead letters", within_seconds=90.0)
+    wait_for(lambda: rows_like(live, attempt=1) == 3, what="the dead letters", within_seconds=90.0)
     _keep(live, [JOINED], first=100)
     replayed = run_dlq(live, "replay", "--job", "try")
     verified = run_dlq(live, "verify", "try", "--wait", "60")
     counts = {name: sum(each[name] for each in verified.lines) for name in ("sent", "reached", "returned", "pending")}
-    assert (replayed.lines[-1]["sent"], verified.code) == (3, 1)
-    assert counts == {"sent": 3, "reached": 1, "returned": 2, "pending": 0}
+    assert (replayed.lines[-1]["sent"], verified.code) == (4, 1)
+    assert counts == {"sent": 4, "reached": 1, "returned": 3, "pending": 0}
     returned = run_dlq(live, "list").lines
     assert {(each["stage"], each["attempt"], each["failed_job"]) for each in returned} == {
         ("streams.rooms", 2, "try"),

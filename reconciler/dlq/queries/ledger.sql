@@ -24,18 +24,30 @@ WHERE status = ANY(%(statuses)s::text[]) AND dead_letter_matches(letter, %(filte
 SELECT * FROM dead_letters WHERE letter_id = %(letter_id)s;
 
 -- name: stats
--- How many of each kind, since when, and until when.
-SELECT status, stage, error_class, topic, count(*) AS count, min(first_failed_at) AS first_at, max(failed_at) AS last_at
+-- How many of each kind, how many of them failed within the last hour and day, since when, and until when.
+SELECT status, stage, error_class, topic, count(*) AS count,
+    count(*) FILTER (WHERE failed_at > %(hour_ago)s) AS last_hour,
+    count(*) FILTER (WHERE failed_at > %(day_ago)s) AS last_day,
+    min(first_failed_at) AS first_at, max(failed_at) AS last_at
 FROM dead_letters
 WHERE status = ANY(%(statuses)s::text[])
 GROUP BY status, stage, error_class, topic
 ORDER BY count DESC, stage, error_class, topic;
 
 -- name: discard_letters
--- Give up on dead letters; the messages stay in the topic until its retention ends.
+-- Give up on dead letters; the messages stay in the topic until its retention ends. Rows are locked in the order of their
+-- origins, as the projection and replays lock them: in another, two of these would wait for each other.
+WITH chosen AS MATERIALIZED (
+    SELECT letter.letter_id
+    FROM dead_letters AS letter
+    WHERE status IN ('open', 'held') AND dead_letter_matches(letter, %(filters)s::jsonb)
+    ORDER BY topic COLLATE "C", partition, at_offset, letter_id
+    FOR UPDATE
+)
 UPDATE dead_letters AS letter
 SET status = 'discarded', status_at = %(at)s, status_by = %(actor)s, reason = %(reason)s
-WHERE status IN ('open', 'held') AND dead_letter_matches(letter, %(filters)s::jsonb);
+FROM chosen
+WHERE letter.letter_id = chosen.letter_id;
 
 -- name: edit_letter
 -- Put another value in place of the original's, for the next replay. The letter that was looked at must be the present one.

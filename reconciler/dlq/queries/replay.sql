@@ -43,14 +43,14 @@ SELECT pg_try_advisory_lock(hashtextextended('roomkeeper.dlq.' || %(topic)s || '
 -- Let the next replay have it.
 SELECT pg_advisory_unlock(hashtextextended('roomkeeper.dlq.' || %(topic)s || '/' || %(partition)s::text, 0));
 
--- name: plan_by_index
--- A batch's rows are found one by one: for a table of some size the planner would read all of it for every batch.
-SELECT set_config('enable_seqscan', 'off', false);
+-- name: settle_session
+-- A batch's rows are found one by one: for a table of some size the planner would read all of it for every batch. And a
+-- replay that was stopped in the middle of a batch keeps nobody from its rows for longer than this.
+SELECT set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', '120s', false);
 
 -- name: next_letters
 -- The next messages of a partition in their original order, locked until the end of the transaction.
-SELECT letter_id, topic, partition, at_offset, stage, attempt, size_bytes, sealed, letter_partition, letter_offset,
-    edited_value
+SELECT letter_id, ctid::text, topic, partition, at_offset, size_bytes, sealed, letter_partition, letter_offset, edited_value
 FROM dead_letters AS letter
 WHERE status = ANY(%(statuses)s::text[]) AND change_no <= %(bound)s AND topic = %(topic)s AND partition = %(partition)s
   AND (at_offset, letter_id) > (%(after_offset)s, %(after_id)s::uuid)
@@ -60,18 +60,20 @@ LIMIT %(limit)s
 FOR UPDATE;
 
 -- name: mark_replayed
--- These were sent back, and lie there.
+-- These were sent back, and lie there. Their rows are locked, so they are still where they were chosen.
 UPDATE dead_letters AS letter
 SET status = 'replayed', status_at = %(at)s, status_by = %(actor)s, job = %(job)s, sent_attempt = attempt,
     sent_partition = sent.partition, sent_offset = sent.at_offset
-FROM unnest(%(letter_id)s::uuid[], %(sent_partition)s::integer[], %(sent_offset)s::bigint[])
-    AS sent (letter_id, partition, at_offset)
-WHERE letter.letter_id = sent.letter_id;
+FROM unnest(
+    string_to_array(%(row)s, ' ')::tid[], string_to_array(%(sent_partition)s, ' ')::integer[],
+    string_to_array(%(sent_offset)s, ' ')::bigint[]
+) AS sent (place, partition, at_offset)
+WHERE letter.ctid = sent.place;
 
 -- name: mark_expired
 -- These are in the topic no more.
 UPDATE dead_letters SET status = 'expired', status_at = %(at)s, status_by = %(actor)s, job = %(job)s
-WHERE letter_id = ANY(%(letter_id)s::uuid[]);
+WHERE ctid = ANY(string_to_array(%(row)s, ' ')::tid[]);
 
 -- name: job_targets
 -- For each topic and partition that a job sent to: the last offset, how many, and how many came back.

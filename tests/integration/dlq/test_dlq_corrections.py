@@ -6,6 +6,8 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from runtime.cipher import SEALED_HEADER, SEALED_WITH, Cipher
 from runtime.kafka.producer import Outgoing, Producer
 from runtime.postgres import connect
@@ -15,7 +17,7 @@ from schemas.codec import decode
 from schemas.dead_letters import Origin, dead_letter_headers
 from schemas.errors import BadMessage
 from schemas.records.zoom_events import ZoomEvent
-from tests.dlq import NOON, Dlq, Faulty, fail, ledger_read, messages, rows_like
+from tests.dlq import NOON, Dlq, Faulty, dead_letter, fail, ledger_read, messages, rows_like
 from tests.projecting import tally
 from tests.waiting import wait_for
 
@@ -24,8 +26,32 @@ def test_a_dry_run_says_what_would_go_where_and_sends_nothing(ready: Settings, f
     """Topic and key of each message that matches, and not a message more on any topic."""
     fail(ready, faulty, range(100, 105))
     lines = dlq("replay", "--dry-run", "--key", "103").lines
-    assert [(each["topic"], each["key"], each["refused"]) for each in lines] == [(ROOM_EVENTS, "103", None)]
+    [original] = [each.partition() for each in messages(ready, ROOM_EVENTS, at_least=5) if each.value() == b"103"]
+    told = [(each["topic"], each["partition"], each["key"], each["refused"]) for each in lines]
+    assert told == [(ROOM_EVENTS, original, "103", None)]
     assert (rows_like(ready, status="open"), len(messages(ready, ROOM_EVENTS, at_least=5))) == (5, 5)
+
+
+def test_stats_tell_how_many_of_which_kind_and_how_old(ready: Settings, faulty: Faulty, dlq: Dlq) -> None:
+    """By status, stage, error and topic: all of them, those of the last hour and day, the oldest and the newest."""
+    old = dead_letter(ready, ZOOM_EVENTS, key=b"1", value=b"1", offset=0, stage="streams.rooms")
+    with Producer(ready.kafka, client_id="tests") as producer:
+        producer.send(old)
+    fail(ready, faulty, range(100, 104))
+    wait_for(lambda: rows_like(ready) == 5, what="the old one too")
+    dlq("discard", "--key", "103", "--reason", "a test")
+    told = {
+        (each["status"], each["stage"], each["error_class"], each["topic"]): (
+            *(each[name] for name in ("count", "last_hour", "last_day")),
+            each["first_at"] <= each["last_at"],
+        )
+        for each in dlq("stats").lines
+    }
+    assert told == {
+        ("open", "projectors.tally", "BadMessage", ROOM_EVENTS): (3, 3, 3, True),
+        ("discarded", "projectors.tally", "BadMessage", ROOM_EVENTS): (1, 1, 1, True),
+        ("open", "streams.rooms", "BadMessage", ZOOM_EVENTS): (1, 0, 0, True),
+    }
 
 
 def test_filters_choose_and_the_text_is_searched(ready: Settings, faulty: Faulty, dlq: Dlq) -> None:
@@ -74,6 +100,21 @@ def test_an_edited_message_goes_in_place_of_the_original(
     assert "-5" in edited.text
     assert "+55" in edited.text
     assert [message.value() for message in messages(ready, DEAD_LETTERS, at_least=1)] == [b"5"]
+
+
+def test_an_editor_corrects_a_message(
+    ready: Settings, faulty: Faulty, dlq: Dlq, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without options the editor of the operator opens with the content; what it leaves is sent, and noted."""
+    fail(ready, faulty, [5])
+    monkeypatch.setenv("VISUAL", "sed -i s/5/56/")
+    edited = dlq("edit", dlq("list").lines[0]["letter_id"], "--actor", "ann", "--reason", "a typing error")
+    dlq("replay")
+    wait_for(lambda: tally(ready) == [56], what="the corrected row")
+    with connect(ready.postgres, role="tests") as connection:
+        audit = connection.execute("SELECT actor, reason FROM audit WHERE verb = 'dlq.edit'").fetchall()
+    assert "+56" in edited.text
+    assert audit == [{"actor": "ann", "reason": "a typing error"}]
 
 
 def test_many_are_not_changed_without_a_yes(ready: Settings, faulty: Faulty, dlq: Dlq) -> None:
