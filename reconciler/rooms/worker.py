@@ -34,7 +34,7 @@ PEOPLE_AT_ONCE = 30
 """Zoom takes so many registrants in one decision."""
 RENEWALS_PER_LEASE = 4
 """A lease survives two renewals that fail."""
-MOST_REPORTING = 200
+MOST_REPORTING = 300
 """Requests whose calls are over take nobody's place, but no more of them may wait for the broker and the database."""
 
 
