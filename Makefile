@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCHES = $(notdir $(patsubst %/__main__.py,%,$(wildcard bench/*/__main__.py)))
 
-.PHONY: help setup demo up test chaos soak mutants check bench docs format lock clean
+.PHONY: help setup demo up test chaos outages soak mutants check bench docs format lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ test: setup ## All tests, against a real broker and a real PostgreSQL
 
 chaos: setup ## Workers killed at every point, then blows at random to them and their broker (twenty minutes; less: CHAOS=--rounds=5)
 	$(BIN)/python -m tests.streams.chaos $(CHAOS)
+
+outages: setup ## Database and broker away for a minute each, under load: nothing may become a dead letter (about five minutes)
+	OUTAGE_SECONDS=60 $(BIN)/pytest -q tests/acceptance/test_outages.py
 
 soak: setup ## 2,000 meetings through three room workers that are killed and paused, with a faulty Zoom (about six minutes)
 	$(BIN)/python -m tests.soak $(if $(SEED),--seed $(SEED))
