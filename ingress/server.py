@@ -114,7 +114,7 @@ def server_config(app: AsgiApp, settings: IngressSettings) -> uvicorn.Config:
         host=settings.host,
         port=settings.port,
         interface="asgi3",
-        http=bounded_http(settings.receive_timeout_seconds),
+        http=bounded_http(patience_seconds=settings.receive_timeout_seconds, most_connections=settings.max_connections),
         ws="none",
         lifespan="off",
         log_config=None,

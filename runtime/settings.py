@@ -82,6 +82,7 @@ class IngressSettings(Section):
         700_000, ge=1024, le=700_000, description="of a webhook; sealed as a dead letter it still fits Kafka's 1 MB"
     )
     max_request_bytes: int = Field(65_536, ge=1024, le=1_048_576, description="of a request to /v1")
+    max_connections: int = Field(4_000, ge=1, description="one more is closed unanswered, and Zoom sends again")
     receive_timeout_seconds: Seconds = Field(5.0, description="a request that takes longer to come is cut off")
     signature_window_seconds: int = Field(300, ge=1)
     produce_timeout_seconds: float = Field(2.0, gt=0, le=2.4, description="then 503; Zoom waits 3 s")

@@ -13,6 +13,7 @@ import pytest
 from runtime.settings import Settings
 from tests.ingress import ACCOUNT, SECRET, FixedClock, Receiver, new_api_key, prepared, serving, signed
 from tests.stack import Stack
+from tests.waiting import wait_for
 
 ENOUGH = 5.0
 
@@ -78,11 +79,11 @@ def test_a_chunked_body_within_the_limit_counts(strict: Receiver) -> None:
     assert len(strict.events()) == 1
 
 
-def test_deliveries_in_pieces_and_several_in_one_piece_are_answered_alike(strict: Receiver) -> None:
+def test_deliveries_in_pieces_and_several_in_one_piece_are_answered_alike(receiver: Receiver) -> None:
     """One in two pieces, then two at once: each is answered in its turn, until one that is too large ends it."""
     body = b'{"event":"meeting.started","payload":{"object":{"id":1,"uuid":"u"}}}'
-    whole = head(strict, body, length=b"%d" % len(body)) + body
-    answers = answer_to(strict.url, whole[:60], whole[60:], whole + whole, head(strict, b"", length=b"2049"))
+    whole = head(receiver, body, length=b"%d" % len(body)) + body
+    answers = answer_to(receiver.url, whole[:60], whole[60:], whole + whole, head(receiver, b"", length=b"700001"))
     statuses = [line.split()[1] for line in answers.splitlines() if line.startswith(b"HTTP/1.1 ")]
     assert statuses == [b"204", b"204", b"204", b"413"]
 
@@ -93,6 +94,29 @@ def test_a_sender_that_ends_the_connection_gets_its_answer_first(strict: Receive
     whole = head(strict, body, length=b"%d" % len(body)) + body
     answer = answer_to(strict.url, whole.replace(b"host: x", b"host: x\r\nconnection: close"))
     assert answer == b"HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n"
+
+
+def test_one_connection_too_many_is_closed_unanswered(stack: Stack) -> None:
+    """Those that are there keep theirs, and when one goes there is room again."""
+    request = b"GET /webhooks/zoom HTTP/1.1\r\nhost: x\r\n\r\n"
+    with stack.corner() as corner:
+        settings = prepared(corner)
+        crowded = settings.ingress.model_copy(update={"max_connections": 2})
+        with serving(settings.model_copy(update={"ingress": crowded})) as url, connected(url) as first:
+            with connected(url) as second:
+                assert not _is_answered(url, request)
+                second.sendall(request)
+                assert second.recv(65_536).startswith(b"HTTP/1.1 405 ")
+            wait_for(lambda: _is_answered(url, request), what="room for another connection")
+            first.sendall(request)
+            assert first.recv(65_536).startswith(b"HTTP/1.1 405 ")
+
+
+def _is_answered(url: str, request: bytes) -> bool:
+    try:
+        return answer_to(url, request).startswith(b"HTTP/1.1 405 ")
+    except (BrokenPipeError, ConnectionResetError):
+        return False
 
 
 def test_a_body_that_does_not_come_is_given_up(strict: Receiver) -> None:
