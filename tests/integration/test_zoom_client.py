@@ -250,6 +250,24 @@ async def test_nothing_is_sent_without_a_permit(zoom: SimulatedZoom, clock: Manu
     assert calls(zoom, "create") == {}
 
 
+async def test_permit_is_asked_for_before_each_try(zoom: SimulatedZoom, clock: ManualClock) -> None:
+    """A lease that was lost while a call failed ends the call: there is no second try."""
+    asked = 0
+
+    async def once() -> None:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise PermissionError
+
+    order(zoom, Kind.ERROR, "update", count=None, status=503)
+    async with zoom_client(zoom, clock) as client:
+        number = number_of((await client.call(create())).document)
+        with pytest.raises(PermissionError):
+            await client.call(about(UPDATE, number, body={"topic": "Other"}), permit=once)
+    assert calls(zoom, "update") == {503: 1}
+
+
 async def test_permit_that_nobody_can_give_is_no_missing_token(zoom: SimulatedZoom, clock: ManualClock) -> None:
     """A database that is away while the lease is read is the caller's matter, and pauses no creates."""
     async with zoom_client(zoom, clock) as client:

@@ -168,7 +168,7 @@ FAULTS = (
         file="zoom/client/client.py",
         right="            again = await self._guarded(call, permit)",
         wrong="            again = await self._guarded(call, always)",
-        tests=("tests/integration/test_zoom_client.py::test_nothing_is_sent_without_a_permit",),
+        tests=("tests/integration/test_zoom_client.py::test_permit_is_asked_for_before_each_try",),
     ),
     Fault(
         name="an outcome is sent under a lost epoch",
