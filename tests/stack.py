@@ -53,8 +53,8 @@ class Stack:
     @contextmanager
     def database(self, name: str) -> Iterator[PostgresSettings]:
         """A migrated database called `name`."""
-        template = self._template()
         with self._administrator() as connection:
+            template = self._template(connection)
             connection.execute(_CLONE.format(sql.Identifier(name), sql.Identifier(template)))
         try:
             yield at_database(self.settings.postgres, name)
@@ -70,17 +70,16 @@ class Stack:
                     server.resume()
                 server.start()
 
-    def _template(self) -> str:
+    def _template(self, connection: psycopg.Connection[tuple[object, ...]]) -> str:
         """The name of the migrated template, made when it is not there; another version's migrations have another."""
         digest = hashlib.sha256("".join(each.checksum for each in migrations()).encode()).hexdigest()[:12]
         template, draft = f"roomkeeper_template_{digest}", f"roomkeeper_draft_{digest}"
-        with self._administrator() as connection:
-            connection.execute("SELECT pg_advisory_lock(hashtext('roomkeeper.tests.template'))")
-            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
-                connection.execute(_DROP.format(sql.Identifier(draft)))
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
-                migrate(at_database(self.settings.postgres, draft))
-                connection.execute(_RENAME.format(sql.Identifier(draft), sql.Identifier(template)))
+        connection.execute("SELECT pg_advisory_lock(hashtext('roomkeeper.tests.template'))")
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (template,)).fetchone() is None:
+            connection.execute(_DROP.format(sql.Identifier(draft)))
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(draft)))
+            migrate(at_database(self.settings.postgres, draft))
+            connection.execute(_RENAME.format(sql.Identifier(draft), sql.Identifier(template)))
         return template
 
     def _administrator(self) -> psycopg.Connection[tuple[object, ...]]:
