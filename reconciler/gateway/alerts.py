@@ -14,6 +14,7 @@ TOKEN_UNAVAILABLE = "zoom_token_unavailable"  # noqa: S105 - the name of an aler
 CREDENTIALS_REFUSED = "zoom_credentials_refused"
 BREAKER_OPEN = "zoom_breaker_open"
 APP_NOT_PERMITTED = "zoom_app_not_permitted"
+WEBHOOK_GAP = "webhook_gap"
 
 
 class AppAlerts:

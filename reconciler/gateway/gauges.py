@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC
 
-from reconciler.gateway.alerts import APP_NOT_PERMITTED, BREAKER_OPEN, CREDENTIALS_REFUSED, TOKEN_UNAVAILABLE
+from reconciler.gateway.alerts import (
+    APP_NOT_PERMITTED,
+    BREAKER_OPEN,
+    CREDENTIALS_REFUSED,
+    TOKEN_UNAVAILABLE,
+    WEBHOOK_GAP,
+)
 from reconciler.gateway.budgets import PLANS, REGISTRANT_DAILY, STATUS_DAILY
 from reconciler.statements import Statements
 from runtime.clock import Clock
@@ -16,7 +22,7 @@ from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
 
-_ALERTS = (TOKEN_UNAVAILABLE, CREDENTIALS_REFUSED, BREAKER_OPEN, APP_NOT_PERMITTED)
+_ALERTS = (TOKEN_UNAVAILABLE, CREDENTIALS_REFUSED, BREAKER_OPEN, APP_NOT_PERMITTED, WEBHOOK_GAP)
 _BREAKER: Mapping[str, float] = {"closed": 0.0, "half_open": 0.5, "open": 1.0}
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from reconciler.gateway.alerts import Alerts
+from reconciler.gateway.alerts import WEBHOOK_GAP, Alerts
 from reconciler.poller.silences import Silences
 from reconciler.statements import Statements
 from runtime.clock import Clock
 from runtime.settings import PollerSettings
 
-WEBHOOK_GAP = "webhook_gap"
 LEAST_HOURS = 3
 """An hour that was watched less often says nothing."""
 LONGEST = timedelta(days=7)

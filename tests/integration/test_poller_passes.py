@@ -6,6 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from reconciler.gateway.gauges import Gauges
+from runtime.metrics.catalogue.shared import ALERTS
+from runtime.postgres import AsyncDatabase
 from runtime.settings import Settings
 from tests.polling import PollingPlane, polling_plane
 from tests.simulated_zoom import ACCOUNT
@@ -107,6 +110,9 @@ async def test_a_host_that_falls_silent_against_its_habit_is_asked(plane: Pollin
     plane.clock.advance(minutes=8)
     report = await plane.poll()
     alerts = plane.rows("SELECT name FROM alerts WHERE until_at IS NULL")
+    async with AsyncDatabase(plane.settings.postgres, role="rooms") as database:
+        await Gauges(database, settings=plane.settings, metrics=plane.metrics, clock=plane.clock).run_once()
+    assert plane.metrics.value(ALERTS, account=ACCOUNT.account_id, alert="webhook_gap") == 1
     assert (before.rules, report.rules, alerts) == ({"settings_unread": 1}, {"webhook_gap": 1}, [("webhook_gap",)])
     assert {status for status, _, _ in plane.known_runs(number).values()} == {"started"}
 
