@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from schemas.rooms.room import RoomView, room_view
 from schemas.rooms.runs import Run, runs
 from streams.fold import Input
 from streams.rooms.fold import RoomsFold
+from tests.orders import orders
 from zoom.observations import Asked, observation
 from zoom.webhooks import parse, record_key
 
@@ -29,6 +30,7 @@ U1 = "yxHS0ETsPhnsro6ktl/n/w=="
 U2 = "Zuvfi2xILwl9UNY9MXGcvw=="
 U3 = "abcfi2xILwl9UNY9MXGcvw=="
 HOST = "hostAAAAAAAAAAAAAAAA1"
+GUEST: dict[str, Any] = {"email": "guest.one@example.com", "registrant_id": "reg-1"}
 START = datetime(2026, 3, 10, 10, tzinfo=UTC)
 FOLD = RoomsFold()
 
@@ -229,3 +231,22 @@ class Rooms:
 
 
 KINDS: Sequence[str] = ("room", "instance", "connection", "report", "occurrence", "registrant", "recording", "fact")
+
+
+def settles(events: Sequence[Heard], check: Callable[[Rooms], None]) -> None:
+    """However the events arrive, the state is the same, and it passes the check."""
+    wanted = Rooms(events).state()
+    for order in orders(events):
+        rooms = Rooms(order)
+        assert rooms.state() == wanted
+        check(rooms)
+
+
+def nothing(_: str) -> Entry | None:
+    """An empty table."""
+    return None
+
+
+def folded(event: Any) -> Any:
+    """What the fold makes of one event in an empty table."""
+    return FOLD.fold(record(event), nothing, generation=0)

@@ -31,10 +31,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FOLD_SUITE = (
     "tests/unit/test_stays.py",
     "tests/unit/test_rooms_fold.py",
+    "tests/unit/test_rooms_facts.py",
+    "tests/unit/test_rooms_people.py",
     "tests/unit/test_rooms_rules.py",
     "tests/unit/test_event_ids.py",
     "tests/unit/test_webhook_bodies.py",
     "tests/property/test_room_cases.py",
+    "tests/property/test_poll_cases.py",
+    "tests/property/test_room_details_cases.py",
     "tests/property/test_rooms_laws.py",
     "tests/property/test_attendance_oracle.py",
 )

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from schemas.errors import BadMessage
-from tests.orders import orders
-from tests.rooms import HOST, U1, U2, U3, Heard, M, Rooms, body, heard, iso, ms, observed, person, updated
-
-GUEST: dict[str, Any] = {"email": "guest.one@example.com", "registrant_id": "reg-1"}
-
-
-def settles(events: Sequence[Heard], check: Callable[[Rooms], None]) -> None:
-    """However the events arrive, the state is the same, and it passes the check."""
-    wanted = Rooms(events).state()
-    for order in orders(events):
-        rooms = Rooms(order)
-        assert rooms.state() == wanted
-        check(rooms)
+from tests.rooms import (
+    GUEST,
+    HOST,
+    U1,
+    U2,
+    U3,
+    Heard,
+    M,
+    Rooms,
+    body,
+    heard,
+    iso,
+    ms,
+    observed,
+    person,
+    settles,
+    updated,
+)
 
 
 def test_zc07_unknown_names_and_blanks_are_kept_and_harm_nothing() -> None:
@@ -128,96 +132,6 @@ def test_zc15_a_join_implies_a_start() -> None:
     """Without any `started`, one join shows that the run goes on, and since when."""
     run = Rooms([person("joined", 5, "16778250", **GUEST)]).runs()[U1]
     assert (run.status, run.started_at) == ("started", ms(0))
-
-
-def zc16() -> list[Heard]:
-    """A run whose end no webhook told at first."""
-    return [
-        body("meeting.started", 0),
-        person("joined", 5, "16778240", id=HOST, email="host.one@example.com"),
-        person("joined", 6, "16778250", **GUEST),
-        observed("meeting", 3660, {"id": int(M), "uuid": U1, "status": "started"}, uuid=U1),
-        observed("meeting", 5700, {"id": int(M), "uuid": U2, "status": "waiting"}, uuid=U2),
-        observed("past_meeting", 5701, {"uuid": U1, "start_time": iso(0), "end_time": iso(5520)}, uuid=U1),
-        observed(
-            "past_participant",
-            5702,
-            {"user_email": "guest.one@example.com", "join_time": iso(6), "leave_time": iso(1800)},
-            uuid=U1,
-        ),
-    ]
-
-
-def test_zc16_polls_end_a_run_that_no_webhook_ended() -> None:
-    """Over time no clock ends a run; a poll does, and closes what was open, a report's row where it says more."""
-    assert Rooms(zc16()[:4]).runs()[U1].status == "started"
-
-    def check(rooms: Rooms) -> None:
-        run = rooms.runs()[U1]
-        assert (run.status, run.ended_at, run.end_polled) == ("ended", ms(5520), True)
-        assert rooms.seconds() == {HOST: 5515, "reg-1": 1794}
-
-    settles(zc16(), check)
-
-
-def test_zc16_the_late_webhook_confirms() -> None:
-    """The `ended` that comes after all changes nothing but where the end is known from."""
-    late = heard(body("meeting.ended", 5520, end_time=iso(5520)), received=10_800)
-
-    def check(rooms: Rooms) -> None:
-        run = rooms.runs()[U1]
-        assert (run.status, run.ended_at, run.end_polled) == ("ended", ms(5520), False)
-        assert rooms.seconds() == {HOST: 5515, "reg-1": 1794}
-
-    settles([*zc16(), late], check)
-
-
-def test_zc17_failing_polls_end_nothing() -> None:
-    """404s of a past meeting, a 500 and a 404 of the room leave a live run alive; `ended` then ends it."""
-    live: list[Heard] = [
-        body("meeting.started", 0),
-        person("joined", 5, "16778240", id=HOST),
-        person("joined", 6, "16778250", **GUEST),
-        observed("past_meeting", 100, {"code": 3001}, uuid=U1, status=404, code=3001),
-        observed("meeting", 200, {"code": 3001}, status=404, code=3001),
-        observed("meeting", 300, {}, status=500),
-        observed("meeting", 400, {"status": "started", "uuid": U1}, uuid=U1),
-    ]
-    assert Rooms(live).runs()[U1].status == "started"
-    assert Rooms(live).view().existence == "exists"
-
-    def check(rooms: Rooms) -> None:
-        assert (rooms.runs()[U1].status, rooms.runs()[U1].ended_at) == ("ended", ms(900))
-        assert rooms.view().existence == "exists"
-
-    settles(
-        [*live, body("meeting.ended", 900, end_time=iso(900)), observed("meeting", 905, status=404, code=3001)], check
-    )
-
-
-def test_zc17_three_404s_are_gone_unconfirmed_and_never_ended() -> None:
-    """Three polls over ten minutes that find nothing mark the room, not its run; the same 404 thrice does not."""
-    lost = [observed("meeting", seconds, status=404, code=3001) for seconds in (1000, 1300, 1600)]
-    events: list[Heard] = [body("meeting.started", 0), *lost]
-
-    def check(rooms: Rooms) -> None:
-        assert (rooms.view().existence, rooms.runs()[U1].status) == ("gone_unconfirmed", "started")
-
-    settles(events, check)
-    assert (
-        Rooms([body("meeting.started", 0), *[observed("meeting", 1000 + n, status=404) for n in range(9)]])
-        .view()
-        .existence
-        == "exists"
-    )
-    assert Rooms([*events, observed("meeting", 2000, {"topic": "back"})]).view().existence == "exists"
-    assert Rooms([*events, person("joined", 2000, "1")]).view().existence == "exists"
-
-
-def test_zc17_a_404_about_a_user_says_nothing_of_the_room() -> None:
-    """Code 1001 speaks of the host."""
-    lost = [observed("meeting", seconds, status=404, code=1001) for seconds in (1000, 1300, 1600)]
-    assert Rooms([body("meeting.started", 0), *lost]).view().existence == "exists"
 
 
 def zc19() -> list[Heard]:
@@ -357,130 +271,6 @@ def test_zc24_nobody_vanishes_on_the_way_into_a_room() -> None:
         [body("meeting.started", 0), *zc24("with moves")[:1], person("joined", 0, "c1"), person("left", 600, "c1")]
     )
     assert [each.present for each in rooms.attendance(now=700)] == [True]
-
-
-def test_zc26_updates_change_what_they_name() -> None:
-    """Field by field the last change wins; absent is not blank; settings keep the leaves nobody named."""
-    events: list[Heard] = [
-        body(
-            "meeting.created", 0, topic="A", duration=30, agenda="x", settings={"audio": "both", "waiting_room": True}
-        ),
-        updated(10, topic="B"),
-        updated(20, duration=99, uuid=U1, occurrences=[{"occurrence_id": "1668211080000", "start_time": iso(0)}]),
-        updated(30, settings={"audio": "voip"}),
-        updated(40, agenda=""),
-        updated(15, topic="OLD", duration=45),
-    ]
-
-    def check(rooms: Rooms) -> None:
-        details = rooms.view().details
-        assert (details["topic"], details["duration"], details["agenda"], details["uuid"]) == ("OLD", 99, "", U1)
-        assert details["settings"] == {"audio": "voip", "waiting_room": True}
-
-    settles(events, check)
-
-
-def zc27() -> list[Heard]:
-    """Deleted, recovered, an older deletion late, gone for good, an older update late."""
-    return [
-        body("meeting.created", 0, join_url="https://example.com/j/91000000001"),
-        body("meeting.deleted", 10, {"operation": "single"}),
-        body("meeting.recovered", 100, {"operation": "single"}),
-        heard(body("meeting.deleted", 50, {"operation": "single"}), received=130),
-        body("meeting.permanently_deleted", 200),
-        heard(updated(90, topic="Z"), received=210),
-    ]
-
-
-def test_zc27_existence_follows_the_times_of_events() -> None:
-    """A late deletion does not undo a recovery, and nothing undoes a permanent deletion."""
-    assert Rooms(zc27()[:2]).view().existence == "deleted"
-    assert Rooms(zc27()[:4]).view().existence == "exists"
-    settles(zc27()[:4], lambda rooms: _exists(rooms, "exists"))
-    settles(zc27(), lambda rooms: _exists(rooms, "permanently_deleted"))
-
-
-def test_zc27_what_is_recovered_is_as_it_was() -> None:
-    """A room that was deleted and recovered has its link and its registrants."""
-    who = {"id": "r1", "email": "guest.one@example.com", "status": "approved"}
-    registered = body("meeting.registration_created", 5, registrant=who)
-
-    def check(rooms: Rooms) -> None:
-        [registrant] = rooms.of_kind("registrant")
-        assert registrant.value("status") == "approved"
-        assert rooms.view().details["join_url"] == "https://example.com/j/91000000001"
-        _exists(rooms, "exists")
-
-    settles([*zc27()[:4], registered], check)
-
-
-def _exists(rooms: Rooms, existence: str) -> None:
-    assert rooms.view().existence == existence
-
-
-@pytest.mark.parametrize(
-    ("names", "existence"),
-    [
-        (["started", "deleted"], "deleted"),
-        (["created", "deleted"], "deleted"),
-        (["deleted", "recovered"], "exists"),
-        (["created", "deleted", "recovered", "permanently_deleted"], "permanently_deleted"),
-    ],
-)
-def test_zc27_at_equal_times_the_stronger_statement_wins(names: list[str], existence: str) -> None:
-    """Mere existence < created < deleted < recovered, and `permanently_deleted` above all."""
-    settles([body(f"meeting.{name}", 7) for name in names], lambda rooms: _exists(rooms, existence))
-
-
-def dates(*ids: str) -> list[dict[str, Any]]:
-    """Occurrences of a series."""
-    return [{"occurrence_id": each, "start_time": iso(86_400), "duration": 60} for each in ids]
-
-
-def zc28() -> list[Heard]:
-    """One date dropped, one moved."""
-    return [
-        body("meeting.created", 0, type=8, occurrences=dates("o1", "o2", "o3")),
-        body("meeting.deleted", 10, {"operation": "single"}, type=8, occurrences=dates("o2")),
-        updated(20, "single", {"occurrences": dates("o3")}, occurrences=dates("o3b")),
-    ]
-
-
-def test_zc28_one_date_is_not_the_series() -> None:
-    """A single deletion drops one date, a move swaps two, `all` ends the series."""
-    assert Rooms(zc28()[:2]).view().dates == ("o1", "o3")
-
-    def check(rooms: Rooms) -> None:
-        assert (rooms.view().existence, rooms.view().dates) == ("exists", ("o1", "o3b"))
-
-    settles(zc28(), check)
-    settles(
-        [*zc28(), body("meeting.deleted", 30, {"operation": "all"}, type=8)], lambda rooms: _exists(rooms, "deleted")
-    )
-
-
-def test_zc28_single_without_a_date_only_asks() -> None:
-    """A deletion of some date, without saying which, deletes nothing and asks for a GET; the GET answers."""
-    vague = body("meeting.deleted", 10, {"operation": "single"}, type=8)
-    rooms = Rooms([zc28()[0], vague])
-    assert (rooms.view().existence, rooms.view().wants_get, rooms.view().dates) == ("exists", True, ("o1", "o2", "o3"))
-    rooms.hear(observed("meeting", 60, {"type": 8, "occurrences": dates("o1", "o3")}, every_occurrence=True))
-    assert (rooms.view().wants_get, rooms.view().dates) == (False, ("o1", "o3"))
-
-
-def test_zc28_a_whole_list_is_a_watermark() -> None:
-    """Dates that a whole list does not name are gone if they are older than it, and stay if they are newer."""
-    events: list[Heard] = [
-        zc28()[0],
-        observed("meeting", 60, {"type": 8, "occurrences": dates("o1", "o4")}, every_occurrence=True),
-        updated(61, "all", {}, occurrences=dates("o5")),
-        observed("meeting", 30, {"type": 8, "occurrences": dates("o3")}),
-    ]
-    settles(events, lambda rooms: _dates(rooms, ("o1", "o4", "o5")))
-
-
-def _dates(rooms: Rooms, wanted: tuple[str, ...]) -> None:
-    assert rooms.view().dates == wanted
 
 
 def test_zc29_a_personal_room_is_a_room_of_its_own() -> None:
