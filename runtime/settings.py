@@ -158,7 +158,9 @@ class RoomSettings(Section):
     settle_seconds: float = Field(
         120.0, ge=0, description="look-ups for a room of unknown fate are spread over so long"
     )
-    concurrency: int = Field(8, ge=1, description="requests called for at once by one process, which claims as many again ahead")
+    concurrency: int = Field(
+        8, ge=1, description="requests called for at once by one process, which claims as many again ahead"
+    )
     call_attempts: int = Field(4, ge=1, description="tries within one call")
     call_backoff_seconds: tuple[float, float] = (0.3, 5.0)
     keep_backoff_seconds: tuple[float, float, float] = Field(
