@@ -134,7 +134,6 @@ async def _reader(settings: Settings) -> AsyncIterator[Reader]:
     connection = await AsyncConnection.connect(conninfo(settings.postgres), autocommit=True, row_factory=dict_row)
     async with connection:
         reader = Reader(connection)
-        await reader.prepare()
         looking = asyncio.create_task(reader.look())
         try:
             yield reader

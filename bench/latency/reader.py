@@ -26,10 +26,6 @@ class Reader:
         self._awaited: dict[str, tuple[Connection, float]] = {}
         self._seen: list[float] = []
 
-    async def prepare(self) -> None:
-        """See that a look costs little."""
-        await self._connection.execute(queries("bench.latency")["look_by_key"])
-
     def expect(self, row: Connection, due_at: float) -> None:
         """From now on look for this row too."""
         self._awaited[row.user_id] = (row, due_at)

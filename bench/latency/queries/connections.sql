@@ -1,15 +1,15 @@
--- name: look_by_key
--- A table that has just begun to grow has no statistics, and would be read whole at each look.
-SELECT set_config(name, 'off', false)
-FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS s (name);
-
 -- name: readable
--- Which of these connections have their row.
-SELECT user_id
-FROM connections
-JOIN unnest(%(zoom_ids)s::text[], %(uuids)s::text[], %(user_ids)s::text[]) AS wanted (zoom_id, uuid, user_id)
-    USING (zoom_id, uuid, user_id)
-WHERE account_id = %(account_id)s;
+-- Which of these connections have their row. Each is looked up by its key: a table that has just begun to grow has no
+-- statistics, and a join would read all of it at each look.
+SELECT wanted.user_id
+FROM unnest(%(zoom_ids)s::text[], %(uuids)s::text[], %(user_ids)s::text[]) AS wanted (zoom_id, uuid, user_id)
+CROSS JOIN LATERAL (
+    SELECT
+    FROM connections AS c
+    WHERE c.account_id = %(account_id)s AND c.zoom_id = wanted.zoom_id AND c.uuid = wanted.uuid
+      AND c.user_id = wanted.user_id
+    LIMIT 1
+) AS found;
 
 -- name: count_rows
 -- How many connections of the account have their row.
