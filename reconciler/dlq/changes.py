@@ -129,11 +129,12 @@ def import_letters(file: Path, *, actor: Actor = None, yes: Yes = False) -> None
     """Put exported messages on the topic of dead letters; the ledger then has them, each once."""
     with desk(actor) as at, Sender(at.settings) as sender, file.open("rb") as lines:
         above = at.settings.dead_letters.confirm_above
-        confirm(sum(1 for _ in bounded(lines)), above=above, yes=yes, doing="import")
+        found = sum(1 for _ in bounded(lines))
+        confirm(found, above=above, yes=yes, doing="import")
         lines.seek(0)
         topic = physical(DEAD_LETTERS, prefix=at.settings.kafka.topic_prefix)
+        at.ledger.note("dlq.import", target=f"{letters_in_words(found)} from {file.name}")
         count = imported(lines, sender, topic=topic)
-        at.ledger.note("dlq.import", target=f"{count} dead letters from {file.name}")
         tell(f"{letters_in_words(count)} imported", imported=count)
 
 

@@ -118,7 +118,8 @@ class Ledger:
     def note(self, verb: str, *, target: str, reason: str | None = None) -> None:
         """Put a line into the audit; in the transaction that is open, if one is."""
         line = {"at": self.clock.now(), "actor": self.actor, "verb": verb, "target": target, "reason": reason}
-        self.connection.execute(self._queries["audit"], line)
+        with translated("note what is done"):
+            self.connection.execute(self._queries["audit"], line)
 
     def _row(self, name: str, parameters: dict[str, Any]) -> dict[str, Any] | None:
         with translated("read the ledger"):

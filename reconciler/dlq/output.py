@@ -56,7 +56,7 @@ def show_letters(letters: Iterable[Letter], *, as_json: bool) -> None:
     if plain(as_json=as_json):
         _lines(each.as_plain() for each in letters)
         return
-    columns = ("id", "from, key", "stage, error", "failed at", "times", "status")
+    columns = ("id, from, key, failed at", "stage, error", "times", "status")
     _tables(columns, (_letter_cells(each) for each in letters))
 
 
@@ -84,18 +84,18 @@ def _target(letter: Letter) -> str:
 
 
 def _letter_cells(letter: Letter) -> Sequence[str]:
-    where = escape(f"{letter.origin}\n{letter.key_text or ''}")
+    what = escape(f"{letter.letter_id}\n{letter.origin}  {letter.key_text or ''}\n{when(letter.failed_at)}")
     why = escape(f"{letter.stage}\n{letter.error_class}: {letter.error_message[:60]}")
-    status = f"[{_STYLES[letter.status]}]{letter.status}"
-    return str(letter.letter_id), where, why, when(letter.failed_at), str(letter.attempt), status
+    return what, why, str(letter.attempt), f"[{_STYLES[letter.status]}]{letter.status}"
 
 
 def _tables(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """A table for every so many rows: one for all of them would hold all of them."""
     console, rest, first = Console(), iter(rows), True
     while (part := list(islice(rest, _TABLE_ROWS))) or first:
-        others = (Column(name, overflow="fold") for name in columns[1:])
-        table = Table(Column(columns[0], no_wrap=True, min_width=_ID_CHARS), *others)
+        first_column, *others = (Column(name, overflow="fold") for name in columns)
+        first_column.min_width = _ID_CHARS
+        table = Table(first_column, *others)
         for cells in part:
             table.add_row(*cells)
         console.print(table)
@@ -104,13 +104,13 @@ def _tables(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 def stats_table(groups: Sequence[Group], *, now: datetime) -> Table:
     """How many of each kind."""
-    names = ("status", "stage", "error", "topic", "messages", "last hour", "last day", "oldest", "newest")
-    table = Table(*names, title="dead letters")
+    names = ("messages", "last hour", "last day", "oldest", "newest")
+    table = Table("status", Column("stage, error, topic", overflow="fold"), *names, title="dead letters")
     for each in groups:
         oldest, newest = age(now - each.first_at), age(now - each.last_at)
         status = f"[{_STYLES[each.status]}]{each.status}"
         counts = [f"{count:,}" for count in (each.count, each.last_hour, each.last_day)]
-        table.add_row(status, each.stage, each.error_class, each.topic, *counts, oldest, newest)
+        table.add_row(status, escape(f"{each.stage}: {each.error_class}\n{each.topic}"), *counts, oldest, newest)
     return table
 
 
@@ -120,12 +120,14 @@ def show_jobs(jobs: Sequence[JobProgress], *, as_json: bool) -> None:
         for each in jobs:
             line(asdict(each))
         return
-    table = Table("job", "status", "sent", "came back", "began", "ended", "by", "filters")
+    names = ("status", "sent", "came back", "began", "ended", "by")
+    table = Table(Column("job", overflow="fold"), *names, Column("filters", overflow="fold"))
     for each in jobs:
         ended = when(each.ended_at) if each.ended_at else ""
         filters = ", ".join(f"{name}={value}" for name, value in each.filters.items()) or "all"
         numbers = (f"{each.sent:,}", f"{each.returned:,}")
-        table.add_row(each.job, each.status, *numbers, when(each.created_at), ended, each.created_by, filters)
+        by = escape(each.created_by)
+        table.add_row(escape(each.job), each.status, *numbers, when(each.created_at), ended, by, escape(filters))
     Console().print(table)
 
 
@@ -136,7 +138,8 @@ def show_verdicts(verdicts: Sequence[Verdict], *, as_json: bool) -> None:
             found = {"read": each.read, "projected": each.projected, "reached": each.reached, "pending": each.pending}
             line(asdict(each.target) | found)
         return
-    table = Table("sent to", "messages", "reached", "came back", "pending", "read", "projected")
+    names = ("messages", "reached", "came back", "pending", "read", "projected")
+    table = Table(Column("sent to", overflow="fold"), *names)
     for each in verdicts:
         target = each.target
         yes_no = ("yes" if each.read else "not yet", "yes" if each.projected else "not yet")
