@@ -150,20 +150,18 @@ class Stack:
             account_id=self.settings.accounts[0].account_id,
             clock=SystemClock(shift_seconds=self.settings.clock.shift_seconds),
         )
-        for program in self._programs():
-            self.group.start(program)
+        if self._simulator_port is not None:
+            # Before the roles: whoever finds no Zoom counts that as a failure, and creates wait.
+            self.group.start(self._simulator(self._simulator_port))
+            self._wait_until_ready(f"{self._simulator_url}/control/health")
+        for role, command in ROLES.items():
+            for name in self._names(role):
+                self.group.start(self._program(name, command, role=role))
         self._wait_until_ready(f"{self.addresses.ingress}/health/ready")
 
-    def _programs(self) -> list[Program]:
-        programs = [
-            self._program(name, command, role=role) for role, command in ROLES.items() for name in self._names(role)
-        ]
-        if self._simulator_port is not None:
-            hook = f"{self.addresses.ingress}/webhooks/zoom"
-            where = ("--port", str(self._simulator_port), "--webhook-url", hook)
-            command = ("simulate", *where, *self._shape.simulator)
-            programs.append(self._program("simulator", command, role="simulator"))
-        return programs
+    def _simulator(self, port: int) -> Program:
+        where = ("--port", str(port), "--webhook-url", f"{self.addresses.ingress}/webhooks/zoom")
+        return self._program("simulator", ("simulate", *where, *self._shape.simulator), role="simulator")
 
     def _names(self, role: str) -> list[str]:
         copies = self._shape.copies.get(role, 1)
