@@ -102,21 +102,6 @@ def test_deliveries_that_fail_abort_and_come_again(settings: Settings, tmp_path:
     bench.judge()
 
 
-def test_a_poison_record_waits_for_the_topic_of_dead_letters(settings: Settings, tmp_path: Path) -> None:
-    """While `dead-letters` takes nothing, the bad message is not acknowledged, nor what follows it; then all is there once."""
-    bench = counting_bench(settings, tmp_path, a=1)
-    bench.configure(DEAD_LETTERS, max_message_bytes="100")
-    bench.feed(1, do={"do": "bad"})
-    bench.feed(20)
-    with bench.worker() as worker:
-        worker.wait_until_ready()
-        wait_for(lambda: len(worker.said("transaction.aborted")) > 2, what="aborted transactions")
-        assert bench.lag() == 21
-        bench.configure(DEAD_LETTERS, max_message_bytes="1000000")
-        bench.wait_until_done(worker)
-    bench.judge()
-
-
 def listening_ports(worker: Worker) -> list[int]:
     """Ports on which the process listens: Faust's own web server would be one."""
     links = (link for link in Path(f"/proc/{worker.process.pid}/fd").iterdir() if link.is_symlink())
