@@ -35,6 +35,8 @@ class Stack:
     """The broker and database of a run, and what makes a test's own corner in them."""
 
     backing: Backing
+    admin: AdminClient
+    """One for all tests: a new connection costs the broker more than what is asked over it."""
 
     @property
     def settings(self) -> Settings:
@@ -88,9 +90,8 @@ class Stack:
         return psycopg.connect(dsn.get_secret_value(), autocommit=True)
 
     def _delete_topics(self, prefix: str) -> None:
-        admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
-        topics = [name for name in admin.list_topics(timeout=10).topics if name.startswith(prefix)]
-        for deleted in admin.delete_topics(topics).values() if topics else ():
+        topics = [name for name in self.admin.list_topics(timeout=30).topics if name.startswith(prefix)]
+        for deleted in self.admin.delete_topics(topics).values() if topics else ():
             deleted.result(timeout=30)
 
 
@@ -121,7 +122,8 @@ def running_stack(settings: Settings, folder: Path) -> Iterator[Stack]:
     """A stack while the context lasts: what `settings` name is used, the rest is brought up with its data in `folder`."""
     embedded = EmbeddedSettings.model_validate({**settings.embedded.model_dump(), "data_dir": folder})
     with Backing(settings.model_copy(update={"embedded": embedded}), durable=False) as backing:
-        yield Stack(backing=backing)
+        admin = AdminClient(dict(admin_config(backing.settings.kafka, client_id="tests")))
+        yield Stack(backing=backing, admin=admin)
 
 
 def at_database(postgres: PostgresSettings, database: str) -> PostgresSettings:
