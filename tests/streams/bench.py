@@ -62,6 +62,8 @@ class Bench:
         admin = AdminClient(dict(admin_config(self.settings.kafka, client_id="tests")))
         for created in admin.create_topics(wanted).values():
             created.result(timeout=90)
+        names = {each.topic for each in wanted}
+        wait_for(lambda: names <= admin.list_topics(timeout=10).topics.keys(), what="the topics to be seen")
 
     def configure(self, topic: str, **configuration: str) -> None:
         """Alter a topic's configuration; dots in a name are written as underscores."""
