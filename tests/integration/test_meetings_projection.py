@@ -153,14 +153,15 @@ def test_answer_under_an_old_epoch_leaves_the_row(connection: Connection) -> Non
 
 @pytest.mark.parametrize(("kind", "outcome"), [("late_report", "done"), ("outcome", "provider_unavailable")])
 def test_what_deletes_nothing(connection: Connection, kind: str, outcome: str) -> None:
-    """Neither a late report nor the news that there is no provider ends a row."""
+    """Neither a late report nor the news that there is no provider ends a row, or makes it anew."""
     table, caller = Table(), Caller()
     apply(connection, table.put(caller.create()))
     claim(connection, "create", epoch=5)
     key = table.key(caller, "create")
     found = room() if outcome == "done" else None
     apply(connection, table.put(report(caller.meeting_id, key, outcome, kind=kind, epoch=5, room=found)))
-    assert requests(connection)[0] == "create:1"
+    kept = rows(connection, "SELECT epoch, started_at IS NOT NULL FROM room_requests WHERE action = 'create'")
+    assert kept == [(5, True)]
 
 
 def test_room_that_becomes_known_is_told_to_waiting_work(connection: Connection) -> None:

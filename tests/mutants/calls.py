@@ -228,8 +228,20 @@ FAULTS = (
     Fault(
         name="one look ends the doubt",
         file=QUEUE,
-        right="u.until_at <= %(now)s AS is_last",
-        wrong="true AS is_last",
+        right="""u.until_at <= %(now)s AS is_last, m.state;
+
+-- name: end_doubt
+-- The room is as the last call left it, unless somebody put it in doubt again.
+DELETE FROM unsure_meetings
+WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s AND until_at <= %(now)s;
+""",
+        wrong="""true AS is_last, m.state;
+
+-- name: end_doubt
+-- Ends it whatever the time is.
+DELETE FROM unsure_meetings
+WHERE account_id = %(account_id)s AND meeting_id = %(meeting_id)s AND %(now)s::timestamptz IS NOT NULL;
+""",
         tests=(f"{HEALING}::test_room_in_doubt_is_read_back_until_nothing_can_land",),
     ),
     Fault(
