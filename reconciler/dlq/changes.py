@@ -15,8 +15,9 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from reconciler.dlq.batches import Summary
 from reconciler.dlq.choosing import Choice, choosing
-from reconciler.dlq.courier import Courier, Summary
+from reconciler.dlq.courier import Courier
 from reconciler.dlq.editing import difference, pretty, with_values
 from reconciler.dlq.fetching import Fetcher
 from reconciler.dlq.jobs import Jobs

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-from reconciler.dlq.courier import FIRST, Batch, Courier, Place, Summary
+from reconciler.dlq.batches import FIRST, Batch, Place, Summary
+from reconciler.dlq.courier import Courier
 from reconciler.dlq.jobs import Job, Jobs
 from reconciler.dlq.ledger import PACKAGE
 from reconciler.dlq.letters import Status

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from runtime.cipher import SEALED_HEADER, SEALED_WITH, Cipher
+from runtime.environment import environment_for_children
 from runtime.kafka.producer import Outgoing, Producer
 from runtime.postgres import connect
 from runtime.settings import Settings
@@ -52,6 +55,17 @@ def test_stats_tell_how_many_of_which_kind_and_how_old(ready: Settings, faulty: 
         ("discarded", "projectors.tally", "BadMessage", ROOM_EVENTS): (1, 1, 1, True),
         ("open", "streams.rooms", "BadMessage", ZOOM_EVENTS): (1, 0, 0, True),
     }
+
+
+def test_stats_that_are_watched_go_on_in_a_pipe(ready: Settings, faulty: Faulty) -> None:
+    """Every two seconds a JSON line for each kind, with its moment, until somebody ends it."""
+    fail(ready, faulty, [1])
+    command = [sys.executable, "-m", "roomkeeper", "dlq", "stats", "--watch"]
+    with subprocess.Popen(command, env=environment_for_children(ready), stdout=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        told = [json.loads(watching.stdout.readline()) for _ in range(2)]
+        watching.terminate()
+    assert ([each["count"] for each in told], told[0]["at"] < told[1]["at"]) == ([1, 1], True)
 
 
 def test_filters_choose_and_the_text_is_searched(ready: Settings, faulty: Faulty, dlq: Dlq) -> None:
