@@ -100,15 +100,13 @@ class Packing:
         """
         if content.sealed:
             return self._unsealed(content)
-        if content.value is not None and len(content.value) > MESSAGE_MAX_BYTES:
-            raise BadMessage(f"{len(content.value)} bytes, more than {MESSAGE_MAX_BYTES}")
         headers = [each for each in content.headers if each[0] != REPLAY_HEADER]
         headers.append(self._signature)
         return Parcel(
             topic=physical(content.topic, prefix=self._prefix),
             partition=KEYLESS if content.key is not None else self._old_partition(content),
             key=content.key,
-            value=content.value,
+            value=None if content.value is None else _bounded(content.value),
             headers=headers,
         )
 
@@ -124,6 +122,7 @@ class Packing:
                 request_id=own[REQUEST_ID_HEADER].decode() if REQUEST_ID_HEADER in own else None,
                 received_at=failed.first.failed_at,
             )
+            value = _bounded(encode(event))
         except BadMessage as error:
             return self._returned(content, error)
         headers = [(name, value) for name, value in content.headers if name not in (SEALED_HEADER, REPLAY_HEADER)]
@@ -131,7 +130,7 @@ class Packing:
             topic=physical(content.topic, prefix=self._prefix),
             partition=KEYLESS,
             key=record_key(event).encode(),
-            value=encode(event),
+            value=value,
             headers=[*headers, self._signature],
         )
 
@@ -217,6 +216,12 @@ class Sender:
             self._error = translate(error, doing=f"replay to {message.topic()}")
         else:
             self._sent[index] = Sent(partition=message.partition() or 0, offset=message.offset() or 0)
+
+
+def _bounded(value: bytes) -> bytes:
+    if len(value) > MESSAGE_MAX_BYTES:
+        raise BadMessage(f"{len(value)} bytes, more than {MESSAGE_MAX_BYTES}")
+    return value
 
 
 def _ignore(_error: KafkaError) -> None:

@@ -12,6 +12,7 @@ import structlog
 from reconciler.poller.webhook_logs import Delivery
 from runtime.cipher import Cipher
 from runtime.clock import Clock
+from runtime.kafka.config import MESSAGE_MAX_BYTES
 from runtime.kafka.producer import Outgoing
 from runtime.metrics.catalogue.poller import POLLER_DELIVERIES
 from runtime.metrics.catalogue.shared import DEAD_LETTERS
@@ -66,8 +67,11 @@ class Redelivery:
             received_at=self._clock.now(),
             source=SOURCE,
         )
+        value = encode(event)
+        if len(value) > MESSAGE_MAX_BYTES:
+            raise BadMessage(f"{len(value)} bytes as an event, more than {MESSAGE_MAX_BYTES}")
         self._metrics.counter(POLLER_DELIVERIES, outcome="taken").inc()
-        return Outgoing(topic=self._topic, key=record_key(event).encode(), value=encode(event))
+        return Outgoing(topic=self._topic, key=record_key(event).encode(), value=value)
 
     def _dead_letter(self, account_id: str, delivery: Delivery, error: BadMessage) -> Outgoing:
         self._metrics.counter(POLLER_DELIVERIES, outcome="unreadable").inc()

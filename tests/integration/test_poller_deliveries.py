@@ -164,6 +164,16 @@ async def test_bodies_that_cannot_be_read_become_dead_letters(logs: Logs) -> Non
     assert ("x-zm-request-id", b"request_000000") in letters[0].headers
 
 
+async def test_a_body_too_large_as_an_event_becomes_a_dead_letter(logs: Logs) -> None:
+    """As at ingress: the broker would refuse it, and with it each pass would end; what stands beside it is taken."""
+    numbers = b",".join([b"1e15"] * 70_000)
+    logs.failed(started(0).replace(b'"payload":{', b'"payload":{"numbers":[' + numbers + b"],"), number=0)
+    logs.failed(started(1), number=1)
+    await logs.fetch()
+    assert ([each.request_id for each in logs.events()], len(logs.dead_letters())) == (["request_000001"], 1)
+    assert logs.counted() == (1, 1, 0)
+
+
 async def test_what_ingress_would_refuse_is_left_out(logs: Logs) -> None:
     """Another account's, too large, the URL validation, and entries without a body; what stands beside them is taken."""
     foreign = {"account_id": "Acct0ExampleNeutral002", "object": {"id": 1}}

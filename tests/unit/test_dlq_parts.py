@@ -13,6 +13,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import SecretStr
 
 from reconciler.dlq.choosing import Choice
 from reconciler.dlq.editing import difference, pretty, with_values
@@ -22,13 +23,16 @@ from reconciler.dlq.output import show_letters
 from reconciler.dlq.reading import HEX_BYTES, hex_lines, read, write
 from reconciler.dlq.sending import Content, Packing
 from reconciler.dlq.transfer import BATCH_BYTES, BATCH_LINES, LINE_BYTES, bounded, parts
+from runtime.cipher import SEALED_HEADER, SEALED_WITH, Cipher, new_key
 from runtime.clock import SystemClock
 from runtime.kafka.config import MESSAGE_MAX_BYTES
-from runtime.settings import Settings
+from runtime.settings import SecuritySettings, Settings
 from runtime.topics import ZOOM_EVENTS
 from runtime.topics import load as load_topics
+from runtime.unreadable_bodies import ACCOUNT_HEADER
 from schemas.catalogue import RECORDS
 from schemas.codec import encode
+from schemas.dead_letters import Origin, dead_letter_headers, parse_dead_letter
 from schemas.errors import BadMessage, Misconfigured
 from tests.meeting_commands import Caller
 from tests.record_strategies import records
@@ -178,6 +182,30 @@ def test_a_message_too_large_for_its_topic_is_refused_alone() -> None:
     assert packing.pack(usual._replace(value=bytes(MESSAGE_MAX_BYTES))).key == b"91000000001"
     with pytest.raises(BadMessage, match="1000001 bytes"):
         packing.pack(usual._replace(value=bytes(MESSAGE_MAX_BYTES + 1)))
+
+
+def test_a_sealed_body_too_large_as_an_event_goes_to_the_dead_letters_again() -> None:
+    """A number may be thrice as long in a record as in the body, and what the broker refuses would stop all that follow."""
+    numbers = b",".join([b"1e15"] * 70_000)
+    body = b'{"event": "meeting.started", "event_ts": 1773136800000, "payload": {"account_id": "acc", "object": '
+    body += b'{"id": 91000000001, "uuid": "u/1=="}, "numbers": [' + numbers + b"]}}"
+    keys = [SecretStr(new_key())]
+    origin = Origin(topic=ZOOM_EVENTS, partition=-1, offset=-1, timestamp_ms=1_773_136_800_000)
+    own = [(SEALED_HEADER, SEALED_WITH), (ACCOUNT_HEADER, b"acc")]
+    error = BadMessage("too large")
+    headers = dead_letter_headers(origin=origin, stage="ingress", error=error, failed_at=NOON, previous=own)
+    content = Content(
+        topic=ZOOM_EVENTS, partition=-1, sealed=True, key=b"acc", value=Cipher(keys).seal(body), headers=headers
+    )
+    packing = Packing(
+        Settings(security=SecuritySettings(encryption_keys=keys)),
+        catalogue=load_topics(),
+        job="big",
+        clock=SystemClock(),
+    )
+    parcel = packing.pack(content)
+    assert (parcel.returned, parcel.value) == (True, content.value)
+    assert parse_dead_letter(parcel.headers).failure.attempt == 2
 
 
 def test_a_long_list_on_a_terminal_is_shown_whole(
