@@ -10,8 +10,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Container, Sequence
 from typing import Generic, TypeVar
 
-from schemas.errors import Unavailable
-
 Q = TypeVar("Q")
 
 
@@ -29,6 +27,7 @@ class Together(Generic[Q]):
 
         Raises:
             Unavailable: the database is away.
+            RoomkeeperError: any other, as the statement raised it.
         """
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((epoch, question, answer))
@@ -41,13 +40,13 @@ class Together(Generic[Q]):
             asked, self._waiting = self._waiting, []
             try:
                 true = await self._ask([question for _, question, _ in asked])
-            except Unavailable as error:
+            except Exception as error:  # noqa: BLE001 - whatever it is, those who asked must hear of it
                 for _, _, answer in asked:
                     if not answer.done():
                         answer.set_exception(error)
                 continue
             except BaseException:
-                for _, _, answer in asked:
+                for _, _, answer in (*asked, *self._waiting):
                     answer.cancel()  # nobody may wait for an answer that never comes
                 raise
             for epoch, _, answer in asked:

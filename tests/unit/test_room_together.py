@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from reconciler.rooms.together import Together
-from schemas.errors import Unavailable
+from schemas.errors import Broken, Misconfigured, RoomkeeperError, Unavailable
 
 
 class Database:
@@ -17,14 +17,14 @@ class Database:
     def __init__(self) -> None:
         self.asked: list[Sequence[str]] = []
         self.go_on = asyncio.Event()
-        self.down = False
+        self.error: RoomkeeperError | None = None
 
     async def ask(self, questions: Sequence[str]) -> set[int]:
         """Epochs that hold."""
         self.asked.append(questions)
         await self.go_on.wait()
-        if self.down:
-            raise Unavailable("the database is away")
+        if self.error is not None:
+            raise self.error
         return {epoch for epoch in range(10) if epoch % 2 == 0}
 
 
@@ -42,15 +42,16 @@ async def test_who_asks_meanwhile_goes_together() -> None:
     assert (database.asked, answers) == ([["first"], ["other 1", "other 2", "other 3"]], [True, False, True, False])
 
 
-async def test_database_that_is_away_is_told_to_everybody() -> None:
-    """And whoever asks afterwards asks anew."""
+@pytest.mark.parametrize("error", [Unavailable("it is away"), Misconfigured("no right"), Broken("no such type")])
+async def test_database_that_does_not_answer_is_told_to_everybody(error: RoomkeeperError) -> None:
+    """Whatever the reason: work that waited in silence would never end. Whoever asks afterwards asks anew."""
     database = Database()
     database.go_on.set()
-    database.down = True
+    database.error = error
     together = Together(database.ask)
     failed = await asyncio.gather(together(0, "a"), together(2, "b"), return_exceptions=True)
-    database.down = False
-    assert ([type(each) for each in failed], await together(2, "b")) == ([Unavailable, Unavailable], True)
+    database.error = None
+    assert (failed, await together(2, "b")) == ([error, error], True)
 
 
 async def test_asker_who_gives_up_spoils_nothing() -> None:
