@@ -10,7 +10,7 @@ import pytest
 from schemas.ids import MeetingId, ProviderKey, provider_key_for
 from tests.meeting_commands import Caller, details
 from tests.samples import rest
-from zoom.client.rooms import agenda_with, differences, key_of, number_of, room_body, shown_by, shown_text
+from zoom.client.rooms import agenda_with, differences, key_of, number_of, room_body, shown_by, text_of
 
 KEY = provider_key_for(MeetingId(Caller().meeting_id), "create", 1)
 NOW = datetime(2026, 3, 10, tzinfo=UTC)
@@ -154,5 +154,5 @@ def test_series_is_compared_by_its_first_date() -> None:
 
 def test_shown_text_holds_no_secret() -> None:
     """Only details that Roomkeeper sets are kept."""
-    text = shown_text(rest("meeting_create.201"))
+    text = text_of(shown_by(rest("meeting_create.201")))
     assert ("INVENTED" in text, "Weekly planning" in text, ProviderKey(text).isascii()) == (False, True, False)

@@ -91,11 +91,6 @@ def shown_by(room: Json) -> dict[str, Any]:
     return shown
 
 
-def shown_text(room: Json) -> str:
-    """The same as one canonical text."""
-    return text_of(shown_by(room))
-
-
 def text_of(shown: Json) -> str:
     """What a room shows as one canonical text."""
     return orjson.dumps(shown, option=orjson.OPT_SORT_KEYS).decode()
