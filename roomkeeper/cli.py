@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -67,13 +67,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         compose(given)(given, prog_name="roomkeeper")
     except RoomkeeperError as error:
-        typer.echo(f"roomkeeper: {error}", err=True)
-        sys.exit(exit_code(error))
+        _end(error)
+    except ExceptionGroup as group:  # what ended tasks that ran side by side
+        if (first := _first_of(group)) is None:
+            raise
+        _end(first)
     except OSError as error:
         if error.errno not in _OF_THE_DISK:
             raise
         typer.echo(f"roomkeeper: {error.filename or 'a file'}: {error.strerror}", err=True)
         sys.exit(UNAVAILABLE)
+
+
+def _end(error: RoomkeeperError) -> NoReturn:
+    typer.echo(f"roomkeeper: {error}", err=True)
+    sys.exit(exit_code(error))
+
+
+def _first_of(group: ExceptionGroup) -> RoomkeeperError | None:
+    """The first error of a group of the four families' alone; None where something else is among them."""
+    found: Exception = group
+    while isinstance(found, ExceptionGroup):
+        found = found.exceptions[0]
+    return found if isinstance(found, RoomkeeperError) and group.split(RoomkeeperError)[1] is None else None
 
 
 def compose(arguments: Sequence[str]) -> typer.Typer:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from roomkeeper import cli
 from roomkeeper.cli import COMMANDS, Entry, compose, main
-from schemas.errors import BadMessage, Broken, DecodeError, Misconfigured, RoomkeeperError, Unavailable
+from schemas.errors import BadMessage, Broken, DecodeError, Misconfigured, Unavailable
 
 
 def test_help_names_every_command_and_imports_none_of_the_roles() -> None:
@@ -44,11 +44,12 @@ def test_every_command_can_be_asked_for_help(name: str) -> None:
         (Unavailable("the broker"), 3, "the broker"),
         (BadMessage("a message"), 4, "a message"),
         (DecodeError("bytes"), 4, "bytes"),
+        (ExceptionGroup("tasks", [ExceptionGroup("more", [Misconfigured("a right")])]), 2, "a right"),
         (OSError(errno.ENOSPC, "No space left on device", "/data/x"), 3, "/data/x: No space left on device"),
     ],
 )
 def test_an_error_ends_the_process_with_one_line_and_the_code_of_its_family(
-    error: RoomkeeperError | OSError,
+    error: Exception,
     code: int,
     line: str,
     monkeypatch: pytest.MonkeyPatch,
