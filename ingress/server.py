@@ -22,12 +22,15 @@ from ingress.body import AsgiApp
 from ingress.protocol import bounded_http
 from runtime.clock import Clock
 from runtime.garbage import collect_seldom
+from runtime.open_files import allow_files
 from runtime.settings import IngressSettings, Settings
 from runtime.topic_admin import require_topics
 from schemas.errors import Misconfigured
 
 DRAIN_SECONDS = 10
 """How long requests under way may still take after the signal."""
+OTHER_FILES = 512
+"""Besides connections from outside: sockets to brokers and the database, libraries."""
 
 Announce = Callable[[str], None]
 
@@ -40,6 +43,7 @@ def run(settings: Settings, *, clock: Clock) -> None:
         Unavailable: no broker answers at the start.
         Broken: the producer can never send again.
     """
+    allow_files(settings.ingress.max_connections + OTHER_FILES)
     require_topics(settings, ROLE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(serve(settings, clock=clock, announce=_announce))
