@@ -22,6 +22,8 @@ Read = Callable[[bytes, int], tuple[Any, int]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 TIME_BYTES = 6
 """Of milliseconds from 1970 to 2039, as Avro writes them."""
+_LONG_BITS = 70
+"""Of the ten bytes that the longest long has, seven of each."""
 
 
 def write_long(number: int) -> bytes:
@@ -60,17 +62,24 @@ write_length = lru_cache(maxsize=1 << 12)(write_long)
 
 
 def read_long(value: bytes, at: int) -> tuple[int, int]:
-    """The long that starts at `at`, and where it ends."""
+    """The long that starts at `at`, and where it ends.
+
+    Raises:
+        IndexError: truncated.
+        ValueError: it has more than 64 bits; bytes that go on and on are not read to their end.
+    """
     byte = value[at]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), at + 1
     number = byte & 0x7F
     shift = 7
-    while byte > 0x7F:
+    while byte > 0x7F and shift < _LONG_BITS:
         at += 1
         byte = value[at]
         number |= (byte & 0x7F) << shift
         shift += 7
+    if byte > 0x7F or number >> 64:
+        raise ValueError("more than 64 bits")
     return (number >> 1) ^ -(number & 1), at + 1
 
 

@@ -29,8 +29,8 @@ def unpack(value: bytes) -> tuple[int, int, bytes]:
         generation, at = read_long(value, HEADER_BYTES)
         revision, at = read_long(value, at)
         length, at = read_long(value, at)
-    except IndexError as error:
-        raise DecodeError("truncated Revised") from error
+    except (IndexError, ValueError) as error:
+        raise DecodeError(f"truncated or damaged Revised: {type(error).__name__}") from error
     if length != len(value) - at:
         raise DecodeError(f"a Revised whose entry should have {length} bytes has {len(value) - at}")
     return generation, revision, value[at:]

@@ -44,6 +44,13 @@ def test_a_time_is_read_as_any_long(number: int, after: bytes) -> None:
     assert read_ms(value, 1) == read_long(value, 1) == (number, len(value) - len(after))
 
 
+@pytest.mark.parametrize("damaged", [b"\xff" * 9 + b"\x02", b"\x80" * 10 + b"\x00", b"\xff" * 100])
+def test_a_number_of_more_than_64_bits_is_refused(damaged: bytes) -> None:
+    """No database takes it; and bytes that go on and on as one number would hold up whoever reads them to their end."""
+    with pytest.raises(ValueError, match="64 bits"):
+        read_long(damaged, 0)
+
+
 @each_record
 @examples(30)
 @given(data=st.data())
