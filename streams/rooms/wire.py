@@ -25,8 +25,8 @@ from schemas.records.zoom_events import ZoomEvent
 from schemas.rooms.entry import Identity
 from zoom.times import ms_of
 
-_PRESENT = 2
-"""Avro's mark of the second branch of `["null", ...]`."""
+_ABSENT, _PRESENT = 0, 2
+"""Avro's marks of the branches of `["null", ...]`."""
 _NOT_SHORT = 0x81
 """In the first byte of a length: there is another one, or it is negative."""
 
@@ -99,6 +99,8 @@ def _usual(value: bytes) -> Heard | None:
     if sizes & _NOT_SHORT or value[zoom_from] != _PRESENT or value[happened_from] != _PRESENT:
         return None
     if happened is None or received is None:
+        return None
+    if value[request_from] not in (_ABSENT, _PRESENT):
         return None
     present = value[request_from] == _PRESENT
     length, body_from = read_long(value, skip_text(value, request_from + 1) if present else request_from + 1)

@@ -78,6 +78,15 @@ def test_a_damaged_record_is_a_bad_message(cut: int) -> None:
             FOLD.fold(whole._replace(value=value), nothing, generation=0)
 
 
+@pytest.mark.parametrize("mark", [1, 4, 0x80])
+def test_a_record_with_a_branch_that_there_is_not_is_a_bad_message(mark: int) -> None:
+    """The last optional field is only passed over, and what is damaged there is damaged."""
+    whole = record(replace(heard(person("joined", 5, "1")), request_id=None, body="{}"))
+    value = whole.value[:-4] + bytes((mark,)) + whole.value[-3:]
+    with pytest.raises(DecodeError):
+        FOLD.fold(whole._replace(value=value), nothing, generation=0)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "5"])
 def test_a_body_that_is_no_object_is_a_bad_message(text: str) -> None:
     """Whoever wrote it: the fold trusts no producer."""
