@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Generic, TypeVar
 
+from schemas.errors import Broken, DecodeError
 from streams.engine.bookmark import Bookmark
 from streams.engine.revised import pack, unpack
 from streams.engine.store import PartitionStore
@@ -96,8 +97,14 @@ class Overlay(Generic[E]):
         value = self._store.get(key.encode())
         if value is None:
             return None
-        generation, _, entry = unpack(value)
-        return self._fold.decode(entry) if generation >= self._base else None
+        try:
+            generation, _, entry = unpack(value)
+            return self._fold.decode(entry) if generation >= self._base else None
+        except DecodeError as error:  # as a bad message it would cost the record that asks for it
+            raise Broken(
+                f"the state in {self._store.path} cannot be read: {error}; "
+                "`roomkeeper streams rebuild-state` makes it anew"
+            ) from error
 
     def _remember(self, key: str, entry: E) -> None:
         """Two generations of a dictionary make a cache of the recently used whose every step is a dictionary's."""

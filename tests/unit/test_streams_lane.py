@@ -322,6 +322,17 @@ async def test_a_fold_with_a_fault_acknowledges_nothing(tmp_path: Path) -> None:
         assert it.producer.committed == []
 
 
+async def test_state_that_cannot_be_read_ends_the_worker(tmp_path: Path) -> None:
+    """A good record is no dead letter because of what lies in RocksDB: nothing is acknowledged, and the cure is named."""
+    async with rig(tmp_path) as it:
+        it.store.write([(b"k", b"damaged")], offset=0)
+        it.lane.put(batch(0, 5))
+        await eventually(lambda: it.task.done() or it.producer.committed, what="the end, or a commit")
+        assert it.producer.committed == []
+        with pytest.raises(Broken, match="rebuild-state"):
+            it.task.result()
+
+
 async def test_a_lane_takes_no_more_than_it_may_hold(tmp_path: Path) -> None:
     """A lane whose backlog is full has no room, so nothing more is fetched for it; folding makes room."""
     async with rig(tmp_path, backlog_records=10) as it:
