@@ -80,6 +80,8 @@ def _outcome(draft: Draft, command: RecordRoomOutcome) -> None:
             _created(draft, command)
         case ("create" | "update", "dropped") if wanted:
             plan_details(draft)
+        case ("create", "too_late") if wanted and draft.state.details.start_at > command.issued_at:
+            plan_details(draft)  # the worker went by the meeting as it was before it was moved
         case ("create", _) if wanted:
             draft.drop_all(UPDATE)
             draft.note(command.error_code or command.outcome, command.error_message or "Zoom refused to make the room.")

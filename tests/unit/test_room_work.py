@@ -7,6 +7,9 @@ import pytest
 from schemas.errors import BadMessage
 from tests.meeting_commands import Caller, Table, ready, report, room, second_rooms
 
+AFTER_THE_START = 10 * 86_400
+"""An epoch: reports are issued so many seconds after the meeting was asked for."""
+
 
 def test_room_made_ends_the_create() -> None:
     """The room is the meeting's, its work is done and its row may go."""
@@ -61,7 +64,8 @@ def test_failed_create_drops_the_updates(outcome: str) -> None:
     table.put(caller.create())
     table.put(caller.change(topic="Other"))
     key = table.key(caller, "create")
-    event = table.put(report(caller.meeting_id, key, outcome, error_code="1001", error_message="User does not exist."))
+    told = {"error_code": "1001", "error_message": "User does not exist."}
+    event = table.put(report(caller.meeting_id, key, outcome, epoch=AFTER_THE_START, **told))
     meeting = table.meeting(caller)
     assert meeting.problem is not None
     assert (event.kind, meeting.room_status, meeting.pending, meeting.problem.code) == (
@@ -70,6 +74,15 @@ def test_failed_create_drops_the_updates(outcome: str) -> None:
         (),
         "1001",
     )
+
+
+def test_create_that_came_too_late_for_a_start_that_was_moved_is_done_anew() -> None:
+    """The worker had claimed it before; only a start that has passed by now is a reason to make no room."""
+    table, caller = Table(), Caller()
+    table.put(caller.create())
+    table.put(caller.change(start_time="2026-03-20T09:15:00"))
+    table.put(report(caller.meeting_id, table.key(caller, "create"), "too_late"))
+    assert (table.work(caller), table.meeting(caller).room_status) == (("create:3",), "pending")
 
 
 def test_change_after_a_failed_create_tries_again() -> None:
