@@ -182,6 +182,23 @@ async def test_refusal_names_its_fields(zoom: SimulatedZoom, clock: ManualClock)
 
 
 @pytest.mark.parametrize(
+    "fault",
+    [
+        {"status": 400, "body": '{"code":300,"message":"No\\u0000 topic."}'},
+        {"status": 400, "body": "<result><code>300</code><message>No\0 topic.</message></result>"},
+        {"status": 201, "body": '{"id":91000000001,"message":"No\\u0000 topic.","topic":"\\u0000"}'},
+    ],
+)
+async def test_no_answer_holds_nul(zoom: SimulatedZoom, clock: ManualClock, fault: dict[str, Any]) -> None:
+    """No text of the database can: an outcome with it would never be written, and the same call be made for ever."""
+    order(zoom, Kind.ERROR, count=None, **fault)
+    async with zoom_client(zoom, clock) as client:
+        reply = await client.call(create())
+    assert "\0" not in f"{reply.message} {reply.document}" + "".join(map(str, reply.document.values()))
+    assert "No\ufffd topic." in (reply.message, reply.document.get("message"))
+
+
+@pytest.mark.parametrize(
     ("kind", "fault"),
     [
         (Kind.ERROR, {"status": 404, "body": "<html>not found</html>", "content_type": "text/html"}),

@@ -1,8 +1,8 @@
 """One HTTP exchange with Zoom: bounded in time and size, secrets taken out, errors translated.
 
 Guarantees: an exchange ends within its time-out whatever the other side does; a body larger than the limit is not read;
-what leaves here holds no start link, passcode or token. Redirects are not followed: Zoom's API has none, and a token
-must not travel to where one points.
+what leaves here holds no start link, passcode or token, and no NUL, which the database takes in no text. Redirects are
+not followed: Zoom's API has none, and a token must not travel to where one points.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import orjson
 
 from schemas.errors import BadMessage
 from zoom.client.decisions import NO_CODE
-from zoom.webhooks.redaction import without_secrets
+from zoom.webhooks.redaction import without_nul, without_secrets
 
 MOST_BODY_BYTES = 4_194_304
 """A page of 300 meetings with long topics is about 300 kB."""
@@ -29,6 +29,8 @@ MESSAGE_CHARS = 300
 
 _XML_CODE = re.compile(r"<code>\s*(\d{1,6})\s*</code>")
 _XML_MESSAGE = re.compile(r"<message>\s*([^<]{0,300})</message>")
+_NUL = b"\\u0000"
+"""How JSON writes it."""
 _BEARER = re.compile(r"(?i)\b(?:bearer|basic)\s+[^\s\"',;]+")
 
 
@@ -142,6 +144,8 @@ def _read(body: bytes, *, keeps_secrets: bool) -> tuple[int, str, Mapping[str, A
         clean = document if keeps_secrets else without_secrets(document) | _page(document)
     except BadMessage:
         return NO_CODE, "", None
+    if _NUL in body and not keeps_secrets:
+        clean = without_nul(clean)
     if not isinstance(code, int) or isinstance(code, bool):
         code = NO_CODE
     return code, _message(document), clean
@@ -169,4 +173,4 @@ def _message(document: Mapping[str, Any]) -> str:
 def _clean(text: str) -> str:
     """The text without credentials that it may echo."""
     plain = str(without_secrets({"text": " ".join(text.split())})["text"])
-    return _BEARER.sub("[removed]", plain)[:MESSAGE_CHARS]
+    return _BEARER.sub("[removed]", without_nul(plain))[:MESSAGE_CHARS]
