@@ -84,8 +84,11 @@ class RoomWorker:
         await self._tell_unavailable()
         claimed = await self._claim(self._settings.claim_rows)
         async with asyncio.TaskGroup() as group:
-            for each in claimed:
-                group.create_task(self._work(each))
+            renewing = group.create_task(self._renew_for_ever())
+            working = [group.create_task(self._work(each)) for each in claimed]
+            if working:
+                await asyncio.wait(working)
+            renewing.cancel()
         return len(claimed)
 
     async def drain(self) -> int:

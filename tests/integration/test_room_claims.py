@@ -99,6 +99,25 @@ async def test_all_claims_are_renewed_while_calls_run(plane: Plane) -> None:
     assert plane.rows("SELECT epoch FROM room_requests WHERE settled_at IS NOT NULL ORDER BY epoch") == epochs
 
 
+async def test_claims_of_a_drain_are_renewed_too(plane: Plane) -> None:
+    """Fifty rows and eight places: the last ones wait for as long as the calls of the others take."""
+    several(plane, 2)
+    stalls: list[Stall] = []
+
+    def wrap(inner: httpx.AsyncBaseTransport) -> Stall:
+        stalls.append(Stall(inner, "POST"))
+        return stalls[0]
+
+    one = {"call_timeout_seconds": 60.0, "lease_seconds": 1.0, "concurrency": 1}
+    async with plane.worker(rooms=QUICK.model_copy(update=one), wrap=wrap) as worker:
+        working = asyncio.create_task(worker.run_once())
+        await eventually(lambda: calls(plane.zoom, "create").get(201) == 1, what="a call in the air")
+        plane.clock.advance(seconds=60)
+        await eventually(lambda: held(plane) == 2, what="two leases renewed", within_seconds=20)
+        stalls[0].go_on.set()
+        assert await working == 2
+
+
 async def test_settlement_under_an_old_epoch_touches_nothing(plane: Plane) -> None:
     """The row belongs to whoever claimed it last: nobody else starts, renews, gives back or settles it."""
     plane.create()
