@@ -142,7 +142,8 @@ class Replay:
             yield
         finally:
             if not self._connection.broken:
-                self._connection.execute(self._queries["unlock_partition"], place)
+                with translated("replay dead letters"):
+                    self._connection.execute(self._queries["unlock_partition"], place)
 
     def _try_lock(self, place: dict[str, Any]) -> bool:
         with translated("replay dead letters"), self._connection.transaction():

@@ -18,7 +18,7 @@ from runtime.postgres import connect
 from runtime.settings import Settings
 from runtime.topics import DEAD_LETTERS, ROOM_EVENTS
 from schemas.dead_letters import dead_letter_headers, letter_id_of, parse_dead_letter
-from schemas.errors import BadMessage
+from schemas.errors import BadMessage, Unavailable
 from tests.dlq import NOON, dead_letter, rows_like
 from tests.waiting import wait_for
 
@@ -56,6 +56,25 @@ def test_a_replay_and_another_writer_do_not_wait_for_each_other(ready: Settings,
         for each in running:
             each.result(60)
     assert rows_like(ready) == 2
+
+
+@pytest.mark.usefixtures("dlq")
+def test_a_replay_whose_database_goes_away_says_that(ready: Settings) -> None:
+    """In its one line, with the exit code for it, and not in a traceback about a lock that went with the session."""
+    letters = two_letters(ready)
+    keep(ready, letters, first_offset=0)
+    words = ["dlq", "replay", "--job", "cut off"]
+    replay = partial(compose(words), words, prog_name="roomkeeper", standalone_mode=False)
+    with connect(ready.postgres, role="tests") as holder, ThreadPoolExecutor(1) as executor:
+        holder.execute("SELECT 1 FROM dead_letters FOR UPDATE")
+        running = executor.submit(replay)
+        wait_for(lambda: waiting(ready) == 1, what="the replay waits")
+        holder.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND application_name = 'roomkeeper dlq'"
+        )
+        with pytest.raises(Unavailable):
+            running.result(60)
 
 
 def two_letters(settings: Settings) -> list[Outgoing]:
