@@ -65,6 +65,7 @@ class RoomWorker:
         self._in_hand: dict[int, Request] = {}
         self._uncalled: set[int] = set()
         self._places = asyncio.Semaphore(settings.concurrency)
+        self._ends = False
         self._bell = asyncio.Event()
         self._tell_at_seconds = 0.0
         self._trouble = Backoff(0.2, 5.0, random)
@@ -99,8 +100,9 @@ class RoomWorker:
         return done
 
     async def run(self, *, bell: asyncio.Event, stop: asyncio.Event) -> None:
-        """Work at once when `bell` rings, else every `poll_seconds`; after `stop` only what is in hand is finished.
+        """Work at once when `bell` rings, else every `poll_seconds`.
 
+        After `stop` calls that are under way are finished, and what was not called for yet is given back.
         The bell is rung from here too, when there is room for more.
         """
         self._bell = bell
@@ -116,6 +118,7 @@ class RoomWorker:
                     task.add_done_callback(working.discard)
                 if not claimed:
                     await self._pause(bell)
+            self._let_go()
             if working:
                 _, late = await asyncio.wait(working, timeout=STOP_SECONDS)
                 for task in late:
@@ -184,9 +187,12 @@ class RoomWorker:
         try:
             async with self._places:
                 began = self._clock.monotonic_seconds()
-                if claimed.request.decides:
-                    jobs += [self._job(each) for each in await self._siblings(claimed)]
-                results = await self._results(jobs)
+                if self._ends:
+                    results: Sequence[Result] = [self._untouched(jobs[0])]
+                else:
+                    if claimed.request.decides:
+                        jobs += [self._job(each) for each in await self._siblings(claimed)]
+                    results = await self._results(jobs)
             self._give_places(jobs)
             for job, result in zip(jobs, results, strict=True):
                 await self._finish(job, result)
@@ -200,6 +206,16 @@ class RoomWorker:
         """Nothing is called for these any more: others may be claimed."""
         self._uncalled.difference_update(job.request.epoch for job in jobs)
         self._bell.set()
+
+    def _let_go(self) -> None:
+        """Nobody waits for a place any more; nothing that had none is called for."""
+        self._ends = True
+        for _ in self._uncalled:
+            self._places.release()
+
+    def _untouched(self, job: Job) -> Kept:
+        message = "The process that had claimed it was stopped before it called."
+        return Kept(due_at=self._clock.now(), code="stopped", message=message, counted=False, looks=job.request.looks)
 
     async def _siblings(self, claimed: Claimed) -> Sequence[Claimed]:
         """Rows that one call can serve together with this one; none while the database is away."""

@@ -118,6 +118,31 @@ async def test_claims_of_a_drain_are_renewed_too(plane: Plane) -> None:
         assert await working == 2
 
 
+async def test_what_a_stopped_worker_had_not_called_for_is_anothers_at_once(plane: Plane) -> None:
+    """It makes no more calls, which would be cut off, and leaves no row to wait for the end of a lease."""
+    several(plane, 2)
+    stalls: list[Stall] = []
+    bell, stop = asyncio.Event(), asyncio.Event()
+
+    def wrap(inner: httpx.AsyncBaseTransport) -> Stall:
+        stalls.append(Stall(inner, "POST"))
+        return stalls[0]
+
+    one = {"call_timeout_seconds": 60.0, "concurrency": 1}
+    async with plane.worker(rooms=QUICK.model_copy(update=one), wrap=wrap) as worker:
+        running = asyncio.create_task(worker.run(bell=bell, stop=stop))
+        await eventually(lambda: calls(plane.zoom, "create").get(201) == 1, what="a call in the air")
+        assert held(plane) == 2
+        stop.set()
+        bell.set()
+        await eventually(lambda: held(plane) == 1, what="the other row given back")
+        stalls[0].go_on.set()
+        await running
+    async with plane.worker("b") as other:
+        (taken,) = await other._claim(10)
+    assert (calls(plane.zoom, "create"), taken.request.may_have_acted) == ({201: 1}, False)
+
+
 async def test_settlement_under_an_old_epoch_touches_nothing(plane: Plane) -> None:
     """The row belongs to whoever claimed it last: nobody else starts, renews, gives back or settles it."""
     plane.create()
