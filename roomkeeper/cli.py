@@ -84,7 +84,7 @@ def _end(error: RoomkeeperError) -> NoReturn:
     sys.exit(exit_code(error))
 
 
-def _first_of(group: ExceptionGroup) -> RoomkeeperError | None:
+def _first_of(group: ExceptionGroup[Exception]) -> RoomkeeperError | None:
     """The first error of a group of the four families' alone; None where something else is among them."""
     found: Exception = group
     while isinstance(found, ExceptionGroup):
