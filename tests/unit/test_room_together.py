@@ -51,7 +51,7 @@ async def test_database_that_does_not_answer_is_told_to_everybody(error: Roomkee
     together = Together(database.ask)
     failed = await asyncio.gather(together(0, "a"), together(2, "b"), return_exceptions=True)
     database.error = None
-    assert (failed, await together(2, "b")) == ([error, error], True)
+    assert ([*failed, await together(2, "b")]) == [error, error, True]
 
 
 async def test_asker_who_gives_up_spoils_nothing() -> None:
