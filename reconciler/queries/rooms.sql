@@ -237,7 +237,8 @@ RETURNING epoch;
 
 -- name: announced_rooms
 -- Rooms that webhooks announced since a moment and that are no meeting's, of a host or under a topic, for the host may
--- be known by another name than Zoom's, and the topic may have changed: one may carry a key.
+-- be known by another name than Zoom's, and the topic may have changed: one may carry a key. The host's come first: a
+-- topic such as Zoom's own may be that of many.
 SELECT r.zoom_id
 FROM room_states AS r
 WHERE r.account_id = %(account_id)s AND r.last_seen_event_at >= %(since_at)s
@@ -245,7 +246,7 @@ WHERE r.account_id = %(account_id)s AND r.last_seen_event_at >= %(since_at)s
   AND NOT EXISTS (
       SELECT FROM meetings AS m WHERE m.account_id = r.account_id AND m.zoom_id = r.zoom_id
   )
-ORDER BY r.last_seen_event_at DESC
+ORDER BY r.host_id = budget_name(%(account_id)s, 'host', %(host)s) DESC NULLS LAST, r.last_seen_event_at DESC
 LIMIT 20;
 
 -- name: find_state

@@ -163,6 +163,27 @@ async def test_room_announced_under_an_earlier_topic_is_looked_at(plane: Plane) 
     assert (plane.meeting.room_status, sum(calls(plane.zoom, "create").values())) == ("ready", 2)
 
 
+async def test_announced_room_is_looked_at_among_many_of_its_topic(plane: Plane) -> None:
+    """Others of the account call theirs the same, and were heard of later: the host's are looked at first."""
+    async with plane.worker(gated=True) as worker:
+        plane.put(Caller(key="earlier", account=AccountId(ACCOUNT.account_id)).create(start_time=START))
+        await worker.run_once()
+        plane.deliver()
+        order(plane.zoom, Kind.ABORT, acts=True)
+        order(plane.zoom, Kind.UNLISTED, seconds=3600)
+        plane.create()
+        await worker.run_once()
+        announce(plane)
+        plane.connection.execute(
+            "INSERT INTO room_states (account_id, zoom_id, topic, host_id, last_seen_event_at, generation, revision)"
+            " SELECT r.account_id, 'other ' || n, r.topic, 'somebody', r.last_seen_event_at + interval '1 second', 0, 0"
+            " FROM (SELECT * FROM room_states ORDER BY last_seen_event_at DESC LIMIT 1) AS r, generate_series(1, 25) AS n"
+        )
+        await worker.run_once()
+        plane.deliver()
+    assert (plane.meeting.room_status, sum(calls(plane.zoom, "create").values())) == ("ready", 2)
+
+
 async def test_room_of_another_create_is_not_this_ones(plane: Plane) -> None:
     """A room that carries another key of the same meeting is no proof of what became of this call."""
     order(plane.zoom, Kind.ABORT)
