@@ -53,6 +53,7 @@ def grant_all(connection: Connection) -> tuple[str, ...]:
         connection.execute(queries("runtime.migrations")["lock_roles"])
         for role, rights in found.items():
             _make(connection, database_role(role))
+            _take(connection, sql.Identifier(database_role(role)))
             _give(connection, sql.Identifier(database_role(role)), rights)
     return tuple(database_role(role) for role in found)
 
@@ -80,10 +81,17 @@ def _make(connection: Connection, name: str) -> None:
         return
 
 
+def _take(connection: Connection, name: sql.Identifier) -> None:
+    """Take all rights; not those on what belongs to others, of which they may be nobody's here to take."""
+    found = connection.execute(queries("runtime.migrations")["own_relations"], {"schema": SCHEMA}).fetchall()
+    for kind, is_sequence in ((sql.SQL("TABLE"), False), (sql.SQL("SEQUENCE"), True)):
+        own = [sql.Identifier(SCHEMA, each["name"]) for each in found if each["is_sequence"] is is_sequence]
+        if own:
+            connection.execute(sql.SQL("REVOKE ALL ON {} {} FROM {}").format(kind, sql.SQL(", ").join(own), name))
+
+
 def _give(connection: Connection, name: sql.Identifier, rights: Rights) -> None:
     schema = sql.Identifier(SCHEMA)
-    for kind in (sql.SQL("TABLES"), sql.SQL("SEQUENCES")):
-        connection.execute(sql.SQL("REVOKE ALL ON ALL {} IN SCHEMA {} FROM {}").format(kind, schema, name))
     connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, name))
     for right, tables in rights.tables.items():
         named = sql.SQL(", ").join(sql.Identifier(SCHEMA, table) for table in tables)

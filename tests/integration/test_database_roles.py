@@ -149,6 +149,19 @@ def test_granting_again_takes_what_is_not_declared(owner: Connection) -> None:
     }
 
 
+def test_what_belongs_to_others_is_left_alone(owner: Connection) -> None:
+    """An owner who is no superuser has nothing to say about a table that somebody else keeps beside Roomkeeper's."""
+    plain, stranger = (f"{name}_{owner.info.backend_pid}" for name in ("plain", "stranger"))
+    expected = grant_all(owner)
+    owner.execute(f"CREATE ROLE {plain} CREATEROLE; GRANT {owner.info.user} TO {plain}; CREATE ROLE {stranger}")
+    try:
+        owner.execute(f"CREATE TABLE another (id bigserial); ALTER TABLE another OWNER TO {stranger}")
+        owner.execute(f"SET ROLE {plain}")
+        assert grant_all(owner) == expected
+    finally:
+        owner.execute(f"RESET ROLE; DROP OWNED BY {plain}, {stranger}; DROP ROLE {plain}, {stranger}")
+
+
 def _may(owner: Connection, wanted: Mapping[str, str]) -> dict[str, bool]:
     name, found = database_role("ingress"), {}
     for table, right in wanted.items():
