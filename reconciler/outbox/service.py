@@ -12,6 +12,7 @@ from psycopg.sql import SQL
 
 from reconciler.bell import ring
 from reconciler.outbox.relay import Relay
+from reconciler.rooms.reporting import Sender
 from runtime.backoff import Backoff
 from runtime.clock import Clock
 from runtime.kafka.async_producer import AsyncProducer
@@ -28,6 +29,7 @@ from schemas.errors import Misconfigured, Unavailable
 ROLE: Role = "outbox-relay"
 LOOK_SECONDS = 5.0
 """How long a relay relies on notifications alone."""
+_CURE = "the outbox's table, trigger and rights are as docs/outbox.md says under Set up"
 MOST_IN_FLIGHT = 2_000
 PRODUCE_SECONDS = 10.0
 
@@ -86,10 +88,8 @@ async def _serve(settings: Settings, *, clock: Clock) -> None:
             raise producer.broken.result()
 
 
-async def _relay(
-    outbox: Outbox, settings: Settings, *, producer: AsyncProducer, clock: Clock, metrics: Metrics
-) -> None:
-    """One outbox, for ever. Trouble with one caller's database is no trouble of the others."""
+async def _relay(outbox: Outbox, settings: Settings, *, producer: Sender, clock: Clock, metrics: Metrics) -> None:
+    """One outbox, for ever. Trouble with one caller's database, or a table that is not there, is none of the others."""
     log = structlog.get_logger("roomkeeper.outbox")
     postgres, bell = caller_database(outbox), asyncio.Event()
     trouble = Backoff(0.5, 30.0, unseeded())
@@ -113,6 +113,10 @@ async def _relay(
                 trouble.reset()
             except Unavailable as error:
                 log.warning("outbox.waiting", outbox=outbox.name, error=str(error))
+                await asyncio.sleep(trouble.next_seconds(at_least=0.5))
+                continue
+            except Misconfigured as error:
+                log.warning("outbox.unusable", outbox=outbox.name, error=str(error), cure=_CURE)
                 await asyncio.sleep(trouble.next_seconds(at_least=0.5))
                 continue
             if not moved:

@@ -10,15 +10,17 @@ import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 from psycopg.types.json import Jsonb
+from structlog.testing import capture_logs
 
 from reconciler.outbox.relay import Relay
-from reconciler.outbox.service import install
+from reconciler.outbox.service import _relay, install
 from runtime.clock import SystemClock
 from runtime.kafka.async_producer import AsyncProducer
 from runtime.kafka.config import consumer_config
 from runtime.kafka.producer import Delivery, Outgoing
+from runtime.metrics.registry import Metrics
 from runtime.postgres import AsyncDatabase, Connection, connect
-from runtime.settings import Settings
+from runtime.settings import Outbox, Settings
 from runtime.topic_admin import TopicAdmin
 from runtime.topics import MEETING_COMMANDS, physical
 from runtime.topics import load as load_topics
@@ -269,6 +271,22 @@ async def test_insert_rings(caller: Connection, settings: Settings) -> None:
         put(caller, "one")
         heard = [each.channel for each in listener.notifies(timeout=5, stop_after=1)]
     assert heard == ["roomkeeper_outbox"]
+
+
+async def test_outbox_that_is_not_there_yet_holds_up_nobody(settings: Settings) -> None:
+    """Its relay waits beside the others, and begins when the table is there."""
+    sent = Sent()
+    outbox = Outbox(name="bookings", account_id=ACCOUNT, dsn=settings.postgres.dsn)
+    with capture_logs() as logs:
+        relaying = asyncio.create_task(_relay(outbox, settings, producer=sent, clock=SystemClock(), metrics=Metrics()))
+        await eventually(lambda: any(each["event"] == "outbox.unusable" for each in logs), what="it is told")
+    install(settings.postgres)
+    with connect(settings.postgres, role="caller", autocommit=True) as caller:
+        put(caller, "one")
+        await eventually(lambda: left(caller) == 0, what="the row is moved")
+    assert (len(commands(sent)), relaying.done()) == (1, False)
+    relaying.cancel()
+    await asyncio.wait([relaying])
 
 
 async def test_install_adds_one_table_and_may_be_repeated(caller: Connection, settings: Settings) -> None:
