@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -216,6 +217,21 @@ async def test_settings_of_a_series_are_read_before_each_date(plane: PollingPlan
     await plane.poll(start_seconds=10**9)
     [(waits,)] = plane.rows("SELECT shown -> 'settings' -> 'waiting_room' FROM rooms WHERE zoom_id = %s", str(number))
     assert waits is True
+
+
+async def test_a_date_at_no_moment_ends_no_pass(plane: PollingPlane) -> None:
+    """Dates are kept as they were sent: one of a series that no calendar has is passed over, and the others are looked at."""
+    number = plane.make(type=8, recurrence={"type": 1, "repeat_interval": 3, "end_times": 3}, starts_in=7_200)
+    plane.hear()
+    for days in (0, 1):
+        plane.connection.execute(
+            "INSERT INTO room_entries (account_id, zoom_id, kind, entry_key, shown, gone, proven_at, generation, revision)"
+            " SELECT account_id, zoom_id, kind, %s, jsonb_build_object('start_time', %s::text), gone, proven_at, 0, 0"
+            " FROM room_entries WHERE kind = 'occurrence' ORDER BY entry_key LIMIT 1",
+            (f"odd {days}", f"{plane.clock.now() - timedelta(days=days):%Y-%m-%d}T25:61:00Z"),
+        )
+    await plane.poll(settings_seconds=1.0)
+    assert plane.rows("SELECT zoom_id FROM poll_rooms WHERE outcome = 'done'") == [(str(number),)]
 
 
 async def test_404s_before_something_was_heard_do_not_count(plane: PollingPlane) -> None:

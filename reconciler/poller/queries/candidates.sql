@@ -31,6 +31,7 @@ UNION ALL
         JOIN room_states AS r ON r.account_id = e.account_id AND r.zoom_id = e.zoom_id
         WHERE e.account_id = %(account_id)s AND e.kind = 'occurrence' AND NOT e.gone
           AND e.shown ->> 'start_time' > %(oldest_text)s AND e.shown ->> 'start_time' <= %(newest_text)s
+          AND pg_input_is_valid(e.shown ->> 'start_time', 'timestamptz')  -- it is as Zoom sent it
           AND is_there(r.permanently_deleted, r.said, r.said_at, r.gone_since, r.proven_at)
           AND coalesce(e.proven_at, '-infinity') >= coalesce(r.dates_listed_at, '-infinity')
     ) AS d
@@ -131,6 +132,7 @@ WITH coming AS (
     FROM room_entries AS e
     WHERE e.account_id = %(account_id)s AND e.kind = 'occurrence' AND NOT e.gone
       AND e.shown ->> 'start_time' > %(now_text)s AND e.shown ->> 'start_time' <= %(tomorrow_text)s
+      AND pg_input_is_valid(e.shown ->> 'start_time', 'timestamptz')
 )
 SELECT c.zoom_id, min(c.start_at) AS since
 FROM coming AS c
