@@ -21,6 +21,8 @@ from zoom.times import epoch_ms, moment
 
 MOST_RUNS = 50
 """Runs of one room that are looked at."""
+MOST_MINUTES = 2**31
+"""A date's length is as it was sent: with more than a column takes, its end is at no moment of a calendar."""
 NO_SILENCE = Silences()
 _PAST_ENDPOINTS = frozenset({PAST.name, PARTICIPANTS.name})
 
@@ -159,7 +161,7 @@ def _spans(row: Mapping[str, Any], window: Span) -> Sequence[Span]:
 def _span(start_ms: int | None, duration: object, minutes: int) -> Span | None:
     if start_ms is None:
         return None
-    length = duration if isinstance(duration, int) and not isinstance(duration, bool) else minutes
+    length = duration if type(duration) is int and 0 <= duration < MOST_MINUTES else minutes
     return Span(start_at=moment(start_ms), end_at=moment(start_ms) + timedelta(minutes=length))
 
 

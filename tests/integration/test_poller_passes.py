@@ -220,15 +220,18 @@ async def test_settings_of_a_series_are_read_before_each_date(plane: PollingPlan
 
 
 async def test_a_date_at_no_moment_ends_no_pass(plane: PollingPlane) -> None:
-    """Dates are kept as they were sent: one of a series that no calendar has is passed over, and the others are looked at."""
+    """Dates are kept as they were sent: ones that no calendar has are passed over, and the others are looked at."""
     number = plane.make(type=8, recurrence={"type": 1, "repeat_interval": 3, "end_times": 3}, starts_in=7_200)
     plane.hear()
-    for days in (0, 1):
+    today, yesterday = (f"{plane.clock.now() - timedelta(days=days):%Y-%m-%d}" for days in (0, 1))
+    odd = {f"{yesterday}T25:61:00Z": 60, f"{today}T25:61:00Z": 60, f"{today}T23:00:00Z": 10**12}
+    for start, minutes in odd.items():
         plane.connection.execute(
             "INSERT INTO room_entries (account_id, zoom_id, kind, entry_key, shown, gone, proven_at, generation, revision)"
-            " SELECT account_id, zoom_id, kind, %s, jsonb_build_object('start_time', %s::text), gone, proven_at, 0, 0"
+            " SELECT account_id, zoom_id, kind, %(start)s,"
+            " jsonb_build_object('start_time', %(start)s::text, 'duration', %(minutes)s::bigint), gone, proven_at, 0, 0"
             " FROM room_entries WHERE kind = 'occurrence' ORDER BY entry_key LIMIT 1",
-            (f"odd {days}", f"{plane.clock.now() - timedelta(days=days):%Y-%m-%d}T25:61:00Z"),
+            {"start": start, "minutes": minutes},
         )
     await plane.poll(settings_seconds=1.0)
     assert plane.rows("SELECT zoom_id FROM poll_rooms WHERE outcome = 'done'") == [(str(number),)]
