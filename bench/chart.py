@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-_WIDTH, _LABELS, _BAR, _GAP, _TOP, _EDGE = 860, 300, 22, 12, 72, 20
+_WIDTH, _LABELS, _BAR, _GAP, _TOP, _EDGE = 860, 350, 22, 12, 72, 20
 _OURS, _THEIRS, _TEXT, _QUIET = "#1f6feb", "#b6bec9", "#1f2328", "#59636e"
 _FONT = "font-family='-apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
 
