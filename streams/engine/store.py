@@ -12,7 +12,7 @@ from shutil import rmtree
 from types import TracebackType
 from typing import cast
 
-from rocksdict import AccessType, BlockBasedOptions, Cache, Options, Rdict, WriteBatch
+from rocksdict import AccessType, BlockBasedIndexType, BlockBasedOptions, Cache, Options, Rdict, WriteBatch
 
 from schemas.errors import Broken, Unavailable
 
@@ -25,6 +25,9 @@ WRITE_BUFFERS = 2
 OPEN_FILES = 256
 BLOOM_BITS = 10
 """One in a hundred look-ups of a key that is not there reads a block in vain."""
+METADATA_BLOCK_BYTES = 4096
+"""Indices and filters are cached in pieces. Whole, those of a file of a hundred thousand entries are larger than one of
+the cache's shards, are never kept, and are read anew for each look-up: 300 microseconds in place of 8."""
 MEMORY_BLOOM_SHARE = 0.02
 """Of a write buffer: every other event looks for a connection that nobody heard of, and finds that out in a quarter of
 the time."""
@@ -122,6 +125,10 @@ def _options(*, create: bool) -> Options:
     blocks.set_bloom_filter(BLOOM_BITS, block_based=False)
     blocks.set_block_cache(Cache(BLOCK_CACHE_BYTES))
     blocks.set_cache_index_and_filter_blocks(True)
+    blocks.set_index_type(BlockBasedIndexType.two_level_index_search())
+    blocks.set_partition_filters(True)
+    blocks.set_metadata_block_size(METADATA_BLOCK_BYTES)
+    blocks.set_pin_top_level_index_and_filter(True)
     options.set_block_based_table_factory(blocks)
     return options
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,23 @@ class KeepingFold:
         self.decoded += 1
         decoded: Entry = json.loads(value)
         return decoded
+
+
+_KEY = b"an account of some length/91234567890/connection/a run's own name==/%08d"
+
+
+def _write_many(path: Path, *, entries: int) -> None:
+    """A database of one large file."""
+    with closing(PartitionStore(path)) as store:
+        for first in range(0, entries, 10_000):
+            store.write(((_KEY % number, os.urandom(250)) for number in range(first, first + 10_000)), offset=first)
+        store._db.compact_range(None, None)
+
+
+def _bytes_read() -> int:
+    """What this process has read from files until now."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return int(dict(line.split(": ") for line in lines)["rchar"])
 
 
 @pytest.fixture
@@ -110,6 +129,18 @@ def test_the_options_of_a_database_are_in_force(store: PartitionStore) -> None:
         "compaction_style": "kCompactionStyleLevel",
     }
     assert {name: kept[name] for name in wanted} == wanted
+
+
+def test_a_look_up_reads_no_more_among_many_entries(tmp_path: Path) -> None:
+    """Among so many entries that a file's index is large, an entry that was just read is had without a file."""
+    path = tmp_path / "many"
+    _write_many(path, entries=100_000)
+    with closing(PartitionStore(path)) as store:
+        keys = [_KEY % number for number in range(0, 100_000, 5_000)]
+        first = [store.get(key) for key in keys]
+        read_before = _bytes_read()
+        assert [store.get(key) for key in keys] == first
+        assert _bytes_read() - read_before < 100_000
 
 
 def test_wiping_leaves_nothing(store: PartitionStore) -> None:
